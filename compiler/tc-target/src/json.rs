@@ -73,7 +73,7 @@ impl KernelManifest {
             );
             return Err(wrong(message));
         }
-        node.only(&["manifest", "function", "target", "params", "temporaries", "maps", "kernels", "sizes", "where"])?;
+        node.only(&MANIFEST_KEYS)?;
         let mut formulas = Vec::new();
         let mut manifest = KernelManifest {
             function: node.field("function")?.string()?,
@@ -112,8 +112,26 @@ impl KernelManifest {
     }
 }
 
+const MANIFEST_KEYS: [&str; 9] =
+    ["manifest", "function", "target", "params", "temporaries", "maps", "kernels", "sizes", "where"];
 const BUFFER_KEYS: [&str; 6] = ["name", "dtype", "shape", "bytes", "alignment", "access"];
 const BUFFER_PARAM_KEYS: [&str; 7] = ["kind", "name", "dtype", "shape", "bytes", "alignment", "access"];
+const SCALAR_KEYS: [&str; 3] = ["kind", "name", "dtype"];
+const MAP_KEYS: [&str; 8] = ["name", "buffer", "dtype", "extents", "box", "steps", "swizzle", "promotion"];
+const KERNEL_KEYS: [&str; 9] =
+    ["name", "args", "grid", "block", "cluster", "overlaps", "dynamic_shared", "static_shared", "when"];
+const SIZE_KEYS: [&str; 5] = ["name", "dtype", "low", "high", "value"];
+
+/// The objects of the JSON form, each with all fields that it may have. docs/manifest.md says what they mean.
+pub const OBJECTS: [(&str, &[&str]); 7] = [
+    ("manifest", &MANIFEST_KEYS),
+    ("buffer parameter", &BUFFER_PARAM_KEYS),
+    ("value parameter", &SCALAR_KEYS),
+    ("temporary", &BUFFER_KEYS),
+    ("map", &MAP_KEYS),
+    ("kernel", &KERNEL_KEYS),
+    ("size", &SIZE_KEYS),
+];
 
 fn param_to_json(param: &Param) -> Value {
     match param {
@@ -151,7 +169,7 @@ fn map_to_json(map: &TensorMap) -> Value {
 }
 
 fn map_from_json(node: &Node<'_>, formulas: &mut Vec<Follows>) -> Result<TensorMap, Diagnostic> {
-    node.only(&["name", "buffer", "dtype", "extents", "box", "steps", "swizzle", "promotion"])?;
+    node.only(&MAP_KEYS)?;
     let name = node.field("name")?.string()?;
     let slot = |dim: usize| Slot::Map { map: name.clone(), dim };
     Ok(TensorMap {
@@ -196,7 +214,7 @@ fn size_to_json(size: &OpenSize) -> Value {
 }
 
 fn size_from_json(node: &Node<'_>) -> Result<OpenSize, Diagnostic> {
-    node.only(&["name", "dtype", "low", "high", "value"])?;
+    node.only(&SIZE_KEYS)?;
     let high = node.field("high")?;
     Ok(OpenSize {
         name: node.field("name")?.string()?,
@@ -230,7 +248,7 @@ fn param_from_json(node: &Node<'_>, formulas: &mut Vec<Follows>) -> Result<Param
     match node.field("kind")?.string()?.as_str() {
         "buffer" => Ok(Param::Buffer(buffer_from_json(node, &BUFFER_PARAM_KEYS, formulas)?)),
         "scalar" => {
-            node.only(&["kind", "name", "dtype"])?;
+            node.only(&SCALAR_KEYS)?;
             Ok(Param::Scalar(Scalar { name: node.field("name")?.string()?, dtype: node.field("dtype")?.dtype()? }))
         }
         other => Err(node.field("kind")?.one_of(other, &["buffer", "scalar"])),
@@ -260,7 +278,7 @@ fn buffer_from_json(node: &Node<'_>, keys: &[&str], formulas: &mut Vec<Follows>)
 }
 
 fn kernel_from_json(node: &Node<'_>, kernel: usize, formulas: &mut Vec<Follows>) -> Result<Kernel, Diagnostic> {
-    node.only(&["name", "args", "grid", "block", "cluster", "overlaps", "dynamic_shared", "static_shared", "when"])?;
+    node.only(&KERNEL_KEYS)?;
     let grid = node.field("grid")?;
     Ok(Kernel {
         name: node.field("name")?.string()?,
@@ -494,6 +512,37 @@ mod tests {
         back.keep_grids();
         back.set_sizes(&[("n".into(), 33)]).expect("it is not needed");
         assert!(back.maps[0].is_empty() && !back.is_needed("MT"));
+    }
+
+    #[test]
+    fn the_list_of_objects_is_what_is_written() {
+        let mut manifest = crate::maps::tests::mapped();
+        manifest.sizes = crate::sizes::tests::open().sizes;
+        manifest.sizes[0].name = "rows".into();
+        manifest.facts = vec![Formula::op(tc_arith::BinaryOp::Le, Formula::Int(1), Formula::Size("rows".into()))];
+        manifest.kernels[1].overlaps = true;
+        manifest.kernels[1].when = Some(Formula::Int(1));
+        let value = manifest.to_json();
+        assert!(KernelManifest::from_json(&value).is_ok());
+        let of_kind = |kind: &str| {
+            let params = value["params"].as_array().expect("a list").iter();
+            params.clone().find(|param| param["kind"] == kind).cloned().unwrap_or_default()
+        };
+        let written = |name: &str| match name {
+            "manifest" => value.clone(),
+            "buffer parameter" => of_kind("buffer"),
+            "value parameter" => of_kind("scalar"),
+            "temporary" => value["temporaries"][0].clone(),
+            "map" => value["maps"][0].clone(),
+            "kernel" => value["kernels"][1].clone(),
+            _ => value["sizes"][0].clone(),
+        };
+        for (name, keys) in OBJECTS {
+            let mut keys = keys.to_vec();
+            keys.sort_unstable();
+            let written: Vec<String> = written(name).as_object().expect("an object").keys().cloned().collect();
+            assert_eq!(written, keys, "{name}");
+        }
     }
 
     #[test]

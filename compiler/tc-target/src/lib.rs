@@ -13,6 +13,7 @@ pub mod resources;
 pub mod sizes;
 pub mod target;
 
+pub use json::OBJECTS;
 pub use machine::{Machine, Unit};
 pub use manifest::{Access, Buffer, Kernel, KernelManifest, Param, Scalar};
 pub use maps::TensorMap;

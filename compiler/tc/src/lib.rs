@@ -28,6 +28,7 @@
 //!
 //! The crates of the compiler are re-exported as modules, so that an embedder depends on this one only.
 
+mod bundle;
 mod compiler;
 pub mod debug;
 mod failure;
@@ -43,16 +44,18 @@ pub mod space;
 pub mod testing;
 pub mod text_pass;
 
+pub use bundle::{Bundle, BundleTarget};
 pub use compiler::{Compiler, Parsed};
 pub use failure::Failure;
 pub use guard::on_big_stack;
 pub use json::{diagnostics_json, manifest_json};
 pub use load::{LoadError, decode, load};
-pub use native::{PtxModule, Via};
+pub use native::{CubinModule, PtxModule, Via};
 pub use run::check;
 pub use semantics::{SemanticsCheck, race_oracle};
 
 pub use tc_arith as arith;
+pub use tc_bundle as bundles;
 pub use tc_cuda as cuda;
 pub use tc_dialects as dialects;
 pub use tc_ir as ir;

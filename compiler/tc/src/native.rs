@@ -29,6 +29,15 @@ pub struct PtxModule {
     pub manifests: Vec<KernelManifest>,
 }
 
+/// Machine code, and how its kernels are launched.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CubinModule {
+    /// An ELF file, for one target.
+    pub code: Vec<u8>,
+    /// How the kernels are launched, for each function of the host, in the order of the module.
+    pub manifests: Vec<KernelManifest>,
+}
+
 impl Compiler {
     /// The PTX of all programs of a module that went through the pipeline `cuda`, and how they are launched; the
     /// manifests are the same on both ways.
@@ -65,16 +74,26 @@ impl Compiler {
     /// there is none is an error.
     pub fn kernel_resources(&self, module: &Module, via: Via) -> Result<Vec<Resources>, Failure> {
         let failed = |wrong: Diagnostic| Failure { diagnostics: wrong.into(), sources: module.sources.clone() };
-        guarded("assembling the kernels", &module.sources, || {
-            let code = match via {
-                Via::Cuda => {
-                    let options = nvrtc::Options { output: nvrtc::Output::Cubin, ..nvrtc::Options::default() };
-                    let source = self.emit_cuda(module)?.source;
-                    nvrtc::compile(&source, "kernels.cu", &self.target, &options).map_err(failed)?.code
-                }
-                Via::Mlir => ptxas::assemble(&self.emit_ptx(module, via)?.text, &self.target).map_err(failed)?,
-            };
-            cubin::resources(&code).map_err(failed)
+        guarded("reading machine code", &module.sources, || {
+            cubin::resources(&self.emit_cubin(module, via)?.code).map_err(failed)
+        })
+    }
+
+    /// The machine code for the target of all programs of a module that went through the pipeline `cuda`, and how they are
+    /// launched. No GPU is needed, but NVRTC, or for PTX that MLIR made, ptxas; that there is none is an error.
+    pub fn emit_cubin(&self, module: &Module, via: Via) -> Result<CubinModule, Failure> {
+        let failed = |wrong: Diagnostic| Failure { diagnostics: wrong.into(), sources: module.sources.clone() };
+        guarded("assembling the kernels", &module.sources, || match via {
+            Via::Cuda => {
+                let options = nvrtc::Options { output: nvrtc::Output::Cubin, ..nvrtc::Options::default() };
+                let cuda = self.emit_cuda(module)?;
+                let code = nvrtc::compile(&cuda.source, "kernels.cu", &self.target, &options).map_err(failed)?.code;
+                Ok(CubinModule { code, manifests: cuda.manifests })
+            }
+            Via::Mlir => {
+                let PtxModule { text, manifests } = self.emit_ptx(module, via)?;
+                Ok(CubinModule { code: ptxas::assemble(&text, &self.target).map_err(failed)?, manifests })
+            }
         })
     }
 

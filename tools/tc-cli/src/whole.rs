@@ -4,18 +4,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes `text` to the file at `path`: into a new file beside it, which then takes its place. On failure, what was
+/// Writes `bytes`, of a text or others, to the file at `path`: into a new file beside it, which then takes its place. On failure, what was
 /// there stays.
-pub fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
+pub fn write_whole(path: &Path, bytes: impl AsRef<[u8]>) -> std::io::Result<()> {
+    let bytes = bytes.as_ref();
     // A device such as /dev/null is written to, not replaced; so is what a link names.
     let target = match std::fs::canonicalize(path) {
-        Ok(target) if !target.is_file() => return std::fs::write(target, text),
+        Ok(target) if !target.is_file() => return std::fs::write(target, bytes),
         Ok(target) => target,
         Err(_) => path.to_path_buf(),
     };
     let temporary = beside(&target);
     let mut file = std::fs::File::create_new(&temporary)?;
-    let written = fill(&mut file, text, &target).and_then(|()| std::fs::rename(&temporary, &target));
+    let written = fill(&mut file, bytes, &target).and_then(|()| std::fs::rename(&temporary, &target));
     if written.is_err() {
         // Best effort: the first error is the one worth telling.
         let _ = std::fs::remove_file(&temporary);
@@ -23,11 +24,11 @@ pub fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     written
 }
 
-fn fill(file: &mut std::fs::File, text: &str, target: &Path) -> std::io::Result<()> {
+fn fill(file: &mut std::fs::File, bytes: &[u8], target: &Path) -> std::io::Result<()> {
     if let Ok(old) = std::fs::metadata(target) {
         file.set_permissions(old.permissions())?;
     }
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.sync_all()
 }
 

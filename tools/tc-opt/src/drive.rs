@@ -7,7 +7,7 @@ use crate::hand_over::{self, Results};
 use crate::inputs::{self, Input, InputChunk};
 use crate::job::{Done, Job, RunConfig};
 use crate::sink::{Sink, Written};
-use crate::{CALL, FINE, debug, help, help_json, parallel, paths, show, update};
+use crate::{CALL, FINE, bundle, debug, help, help_json, parallel, paths, show, update};
 use std::cell::Cell;
 use std::ops::Range;
 use std::time::Instant;
@@ -113,6 +113,7 @@ impl Tool<'_, '_> {
         let points = self.print_points(&compiler)?;
         let mut sources = Sources::new();
         let pipeline = self.pipeline(&compiler, &mut sources)?;
+        bundle::check(args).map_err(|wrong| session.refuse(&wrong))?;
         if args.answer.dump_pass_pipeline {
             let json = || format!("{:#}\n", help_json::expanded(&pipeline));
             session.print(&if args.show.json { json() } else { format!("{pipeline}\n") });
@@ -136,6 +137,14 @@ impl Tool<'_, '_> {
             if let Some(done) = debug::mode(args, &compiler, session, (&pipeline, &sources), text) {
                 return done;
             }
+        }
+        if args.run.emit == Emit::Bundle {
+            if unread != FINE {
+                return Ok(unread);
+            }
+            let input = inputs::only(&inputs, "--emit=bundle", session)?;
+            self.told.set(true);
+            return bundle::run(args, &compiler, session, input);
         }
         session.tell(&show::absent_passes(args, &pipeline).into_iter().collect(), &sources);
         let temporary = session.temporary.as_deref();

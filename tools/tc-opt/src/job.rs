@@ -240,6 +240,7 @@ impl Job<'_, '_> {
                     .map(|mlir| ("MLIR", mlir.text, mlir.manifests))?,
                 Emit::Ptx => compiler.emit_ptx(module, args.run.via()).map(|ptx| ("PTX", ptx.text, ptx.manifests))?,
                 Emit::Llvm => ("LLVM IR", compiler.emit_llvm(module)?, Vec::new()),
+                Emit::Bundle => return Err(not_here(module)),
             })
         });
         match emitted {
@@ -284,7 +285,7 @@ impl Job<'_, '_> {
     fn assembled(&self, module: &Module) -> Result<Vec<Resources>, String> {
         let RunConfig { args, compiler, .. } = self.config;
         let via = match args.run.emit {
-            Emit::Tir | Emit::Llvm => return Ok(Vec::new()),
+            Emit::Tir | Emit::Llvm | Emit::Bundle => return Ok(Vec::new()),
             Emit::Cuda => Via::Cuda,
             Emit::Ptx => args.run.via(),
             Emit::Mlir => Via::Mlir,
@@ -392,4 +393,10 @@ impl Job<'_, '_> {
         let options = PrintOptions { generic: show.generic, locations: show.locations, ..PrintOptions::default() };
         print::print_module(module, &options)
     }
+}
+
+/// A bundle is of several runs, and `bundle.rs` makes it.
+fn not_here(module: &Module) -> tc::Failure {
+    let found = Diagnostic::bug("emitter", Location::None, "a bundle is made of a text, not of one run");
+    tc::Failure { diagnostics: found.into(), sources: module.sources.clone() }
 }

@@ -7,6 +7,7 @@
 //! a job writes.
 
 mod args;
+mod bundle;
 mod debug;
 mod drive;
 mod expect;
@@ -25,8 +26,8 @@ mod split;
 mod update;
 
 pub use args::{
-    AnswerArgs, Args, Colour, DebugArgs, Emit, InPlace, InputArgs, RunArgs, ShowArgs, ShowChanged, SpaceArgs,
-    VerifyEach, Via,
+    AnswerArgs, Args, BundleLink, Colour, DebugArgs, Emit, InPlace, InputArgs, RunArgs, ShowArgs, ShowChanged,
+    SpaceArgs, VerifyEach, Via,
 };
 pub use tc_cli::{BUG, CALL, FINE, INPUT, Io};
 

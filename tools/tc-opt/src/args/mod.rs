@@ -10,7 +10,7 @@ mod space;
 pub use answer::AnswerArgs;
 pub use debug::DebugArgs;
 pub use input::{InPlace, InputArgs};
-pub use run::{Emit, RunArgs, VerifyEach, Via};
+pub use run::{BundleLink, Emit, RunArgs, VerifyEach, Via};
 pub(crate) use show::ShowAccess;
 pub use show::{Colour, ShowArgs, ShowChanged};
 pub use space::SpaceArgs;
@@ -61,7 +61,7 @@ impl tc_cli::CommandLine for Args {
         let targets: Vec<&str> = tc::target::Target::all().iter().map(|target| target.name).collect();
         let command = tc_cli::complete(command, &["print_ir_before", "print_ir_after", "remarks"], &passes);
         let command = tc_cli::complete(command, &["help_pass", "pass_pipeline"], &all);
-        tc_cli::complete(command, &["target"], &targets)
+        tc_cli::complete(command, &["target", "targets"], &targets)
     }
 
     fn colour(&self) -> Option<bool> {

@@ -15,6 +15,17 @@ pub enum Emit {
     Ptx,
     /// LLVM IR, through MLIR.
     Llvm,
+    /// A folder with machine code for each of `--targets`, a header and a C source that launches it.
+    Bundle,
+}
+
+/// Where the C source of a bundle has the machine code.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum BundleLink {
+    /// In itself.
+    Embedded,
+    /// In files, which it reads.
+    Files,
 }
 
 /// The way from a program to PTX.
@@ -57,6 +68,22 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME", default_value = tc::Compiler::DEFAULT_TARGET)]
     pub target: String,
 
+    /// The GPUs to compile for, with --emit=bundle
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "target")]
+    pub targets: Vec<String>,
+
+    /// The passes to run for one of --targets, in the place of --pass-pipeline, such as sm_90a=cuda{schedule=hopper}
+    #[arg(long, value_name = "NAME=STR")]
+    pub target_pipeline: Vec<String>,
+
+    /// What the files and C names of a bundle begin with; without it, the name of FILE
+    #[arg(long, value_name = "NAME")]
+    pub bundle_name: Option<String>,
+
+    /// Where the C source of a bundle has the machine code
+    #[arg(long, value_enum, value_name = "HOW", default_value = "embedded")]
+    pub bundle_link: BundleLink,
+
     /// What to check around each pass
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true)]
     #[arg(default_value = "structure", default_missing_value = "structure")]
@@ -84,9 +111,9 @@ impl RunArgs {
     /// What is wrong with a way that was given.
     pub fn stray_via(emit: Emit, via: Option<Via>) -> Option<&'static str> {
         match (emit, via) {
-            (Emit::Ptx, _) | (_, None) | (Emit::Llvm, Some(Via::Mlir)) => None,
+            (Emit::Ptx | Emit::Bundle, _) | (_, None) | (Emit::Llvm, Some(Via::Mlir)) => None,
             (Emit::Llvm, Some(Via::Cuda)) => Some("`--via=cuda` makes no LLVM IR: `--emit=llvm` goes through MLIR"),
-            _ => Some("`--via` tells the way to PTX, and wants `--emit=ptx`"),
+            _ => Some("`--via` tells the way to PTX, and wants `--emit=ptx` or `--emit=bundle`"),
         }
     }
 }

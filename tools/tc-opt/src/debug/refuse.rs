@@ -4,7 +4,6 @@ use crate::args::Args;
 
 /// What is wrong with a call that asks one of the modes for what it does not make.
 pub(crate) fn check(args: &Args) -> Result<(), String> {
-    let show = &args.show;
     let is_reduced = args.debug.reduce.is_some();
     if !is_reduced && args.debug.bisect.is_none() {
         return Ok(());
@@ -14,8 +13,25 @@ pub(crate) fn check(args: &Args) -> Result<(), String> {
                     `--dump-dir DIR` keeps the program before and after the pass"
             .to_string());
     }
-    // What tells of one run of the pipeline; of bisection `true`, where it tells that of the answer.
-    let flags = [
+    let flags = of_one_run(args);
+    let stray = flags.iter().filter(|(_, is_given, is_told)| *is_given && (is_reduced || !is_told));
+    let names: Vec<String> = stray.map(|(flag, ..)| format!("`{flag}`")).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let (mode, first) = if is_reduced {
+        ("--reduce", "reduce without it, then run what comes out with it")
+    } else {
+        ("--bisect", "find the pass without it, then run the pipeline with it")
+    };
+    Err(format!("`{mode}` runs the passes many times, and {} tells of one run: {first}", names.join(" or ")))
+}
+
+/// The flags that tell of one run of the pipeline, and whether they are given; of bisection `true`, where it tells that of
+/// the answer.
+pub(crate) fn of_one_run(args: &Args) -> [(&'static str, bool, bool); 18] {
+    let show = &args.show;
+    [
         ("--report", show.report.is_some(), false),
         ("--chrome-trace", show.chrome_trace.is_some(), false),
         ("--timing", show.timing, false),
@@ -34,16 +50,5 @@ pub(crate) fn check(args: &Args) -> Result<(), String> {
         ("--remarks", !show.remarks.is_empty(), true),
         ("--generic", show.generic, true),
         ("--locations", show.locations, true),
-    ];
-    let stray = flags.iter().filter(|(_, is_given, is_told)| *is_given && (is_reduced || !is_told));
-    let names: Vec<String> = stray.map(|(flag, ..)| format!("`{flag}`")).collect();
-    if names.is_empty() {
-        return Ok(());
-    }
-    let (mode, first) = if is_reduced {
-        ("--reduce", "reduce without it, then run what comes out with it")
-    } else {
-        ("--bisect", "find the pass without it, then run the pipeline with it")
-    };
-    Err(format!("`{mode}` runs the passes many times, and {} tells of one run: {first}", names.join(" or ")))
+    ]
 }

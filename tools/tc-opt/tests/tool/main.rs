@@ -2,6 +2,7 @@
 
 mod about;
 mod binary;
+mod bundle;
 mod debug;
 mod inputs;
 mod kept;
