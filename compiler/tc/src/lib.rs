@@ -31,7 +31,9 @@
 mod compiler;
 pub mod debug;
 mod failure;
+pub mod fixes;
 pub mod guard;
+mod inspect;
 mod json;
 mod libraries;
 mod load;
@@ -46,6 +48,7 @@ pub mod text_pass;
 pub use compiler::{Compiler, Parsed};
 pub use failure::Failure;
 pub use guard::on_big_stack;
+pub use inspect::{Partial, Scheduled};
 pub use json::{diagnostics_json, manifest_json};
 pub use load::{LoadError, decode, load};
 pub use native::{PtxModule, Via};

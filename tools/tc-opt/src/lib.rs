@@ -16,6 +16,7 @@ mod help;
 mod help_json;
 mod inputs;
 mod job;
+mod lsp;
 mod parallel;
 mod paths;
 mod show;
@@ -28,6 +29,7 @@ pub use args::{
     AnswerArgs, Args, Colour, DebugArgs, Emit, InPlace, InputArgs, RunArgs, ShowArgs, ShowChanged, SpaceArgs,
     VerifyEach, Via,
 };
+pub use lsp::lsp;
 pub use tc_cli::{BUG, CALL, FINE, INPUT, Io};
 
 use std::ffi::OsString;

@@ -28,7 +28,8 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("tc", &["tc-syntax", "tc-passes", "tc-cuda", "tc-mlir", "tc-report", "tc-debug", "tc-sim", "tc-runtime"]),
     ("tc-capi", &["tc"]),
     ("tc-cli", &["tc"]),
-    ("tc-opt", &["tc-cli"]),
+    ("tc-lsp", &["tc"]),
+    ("tc-opt", &["tc-cli", "tc-lsp"]),
     ("tc-run", &["tc-cli"]),
     ("tc-tune", &["tc-cli", "tc-search"]),
     // The runner calls the tools in process.

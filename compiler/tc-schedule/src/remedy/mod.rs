@@ -20,7 +20,7 @@ use proposals::About;
 use tc_dialects::scope::Scope;
 use tc_dialects::wgmma;
 use tc_ir::{Func, Module, Op, Value};
-use tc_support::{Diagnostics, Location};
+use tc_support::{Diagnostics, Fix, Location};
 
 /// How many changes are tried for one schedule.
 const MAX_TRIES: usize = 48;
@@ -62,10 +62,10 @@ pub(crate) enum Change {
     AtEnd(Edit),
 }
 
-/// A change, and how it is reported.
+/// A change, and how it is reported: in words, and as an edit of the text.
 struct Candidate {
     patch: Patch,
-    text: String,
+    fix: Fix,
 }
 
 /// A schedule that is refused.
@@ -116,18 +116,20 @@ impl Refused<'_> {
                 one.fix_its.iter().for_each(|fix_it| fix_it(&mut proposals));
                 candidates.append(&mut proposals.list);
             }
-            let mut passed: Vec<String> = Vec::new();
-            for candidate in &candidates {
+            let any = !candidates.is_empty();
+            let mut passed: Vec<Fix> = Vec::new();
+            for candidate in candidates {
                 if tries == 0 || passed.len() == MAX_TOLD {
                     break;
                 }
                 tries -= 1;
-                if self.passes(&candidate.patch, &all, nth) && !passed.contains(&candidate.text) {
-                    passed.push(candidate.text.clone());
+                let is_told = passed.iter().any(|fix| fix.title == candidate.fix.title);
+                if self.passes(&candidate.patch, &all, nth) && !is_told {
+                    passed.push(candidate.fix);
                 }
             }
-            if !candidates.is_empty() {
-                tell(one, &passed);
+            if any {
+                tell(one, passed);
             }
         }
         found.into()
@@ -168,14 +170,16 @@ fn identity(one: &ScheduleDiagnostic) -> (&'static str, Location) {
 }
 
 /// Tells what passed. A help that proposes a change gives way, since that was tried; one that states a fact becomes a note.
-fn tell(one: &mut ScheduleDiagnostic, passed: &[String]) {
+fn tell(one: &mut ScheduleDiagnostic, passed: Vec<Fix>) {
     let old = one.diagnostic.help.take();
     if one.states_a_fact {
         one.diagnostic.notes.extend(old);
     }
-    one.diagnostic.help = match passed {
+    let titles: Vec<&str> = passed.iter().map(|fix| fix.title.as_str()).collect();
+    one.diagnostic.help = match titles[..] {
         [] => None,
-        [only] => Some(only.clone()),
-        [first, rest @ ..] => Some(format!("{first}; or {}", rest.join(", or "))),
+        [only] => Some(only.to_string()),
+        [first, ref rest @ ..] => Some(format!("{first}; or {}", rest.join(", or "))),
     };
+    one.diagnostic.fixes = passed;
 }
