@@ -57,6 +57,9 @@ fn edits(cx: &Cx<'_>, snapshot: &Snapshot) -> Option<Vec<TextEdit>> {
         return None;
     }
     let lines = formatted(&snapshot.text);
+    if !is_same(&snapshot.text, &lines.join("\n")) {
+        return None;
+    }
     let mut edits = Vec::new();
     let mut blank = 0;
     for (nth, line) in lines.iter().enumerate() {
@@ -76,6 +79,12 @@ fn edits(cx: &Cx<'_>, snapshot: &Snapshot) -> Option<Vec<TextEdit>> {
         edits.push(TextEdit { range: Range { start: end, end }, new_text: "\n".to_string() });
     }
     Some(edits)
+}
+
+/// Do two texts say the same: have they the same words in the same order?
+fn is_same(old: &str, new: &str) -> bool {
+    let words = |text| lexemes_of(text).into_iter().map(move |lexeme: Lexeme| lexeme.range.of(text).trim_end());
+    words(old).eq(words(new))
 }
 
 /// The lines of `text` as they should be, as many as there are.
@@ -109,12 +118,14 @@ struct Layout<'t> {
 
 impl Layout<'_> {
     fn line(&mut self, range: TextRange, lexemes: &[Lexeme]) -> String {
-        let Some(first) = lexemes.first() else { return String::new() };
+        if lexemes.is_empty() {
+            return String::new();
+        }
         let old = range.of(self.text);
         let old_indent =
             old.chars().take_while(|c| matches!(c, ' ' | '\t')).map(|c| if c == '\t' { INDENT } else { 1 });
         let old_indent: usize = old_indent.sum();
-        let indent = if self.continues(first) {
+        let indent = if self.continues(lexemes) {
             old_indent.saturating_add_signed(self.shift)
         } else {
             let closes = lexemes.iter().take_while(|one| one.kind == LexemeKind::Close).count();
@@ -137,18 +148,24 @@ impl Layout<'_> {
         line
     }
 
-    /// Does a line that begins with `first` continue a statement?
-    fn continues(&self, first: &Lexeme) -> bool {
+    /// Does a line of `lexemes` continue a statement, or the head of an item?
+    fn continues(&self, lexemes: &[Lexeme]) -> bool {
         if self.brackets.iter().any(|&bracket| bracket != '{') {
             return true;
         }
-        let Some(last) = self.last else { return false };
-        let begins = match first.kind {
+        let (Some(last), Some(first)) = (self.last, lexemes.first()) else { return false };
+        let text = |lexeme: &Lexeme| lexeme.range.of(self.text);
+        if self.brackets.is_empty() && first.kind != LexemeKind::Comment {
+            // Outside of blocks a line begins an item, or goes on with its head.
+            let begins = lexemes.get(1).is_some_and(|next| next.kind == LexemeKind::Symbol);
+            return !begins && text(&last) != "}" && text(first) != "tir";
+        }
+        let goes_on = match first.kind {
             LexemeKind::Operator => true,
-            LexemeKind::Keyword => first.range.of(self.text) == "where",
+            LexemeKind::Keyword => text(first) == "where",
             _ => false,
         };
-        begins || (last.kind == LexemeKind::Operator && first.kind != LexemeKind::Close)
+        goes_on || (last.kind == LexemeKind::Operator && first.kind != LexemeKind::Close)
     }
 
     /// Notes what `lexeme` opens or closes.

@@ -1,7 +1,10 @@
 //! The server as clients meet it: every test speaks the protocol.
 
 mod client;
+mod examples;
 mod features;
+mod robust;
+mod speed;
 
 pub(crate) const BLUR: &str = "\
 te.func @blur(A: f32[1024]) -> f32[1022] {
