@@ -4,11 +4,14 @@
 use crate::compiler::Compiler;
 use crate::failure::Failure;
 use crate::guard::guarded;
+use crate::run::cases::{is_operator, is_program};
+use crate::space::space;
 use std::sync::Arc;
 use tc_ir::Module;
 use tc_pass::parse_pipeline;
 use tc_passes::schedule::{Explain, Explained};
-use tc_support::{Diagnostics, Sources};
+use tc_schedule::space::Reject;
+use tc_support::{Diagnostic, Diagnostics, Sources};
 use tc_syntax::ParseOptions;
 
 /// What could be read of a text.
@@ -27,7 +30,7 @@ pub struct Scheduled {
     pub module: Module,
     /// Why the stages of the operator compute what they do; none of a program.
     pub explained: Vec<Explained>,
-    /// Diagnostics that are no errors.
+    /// Diagnostics that are no errors; a warning `over-limit` where the target has less than the program needs.
     pub remarks: Diagnostics,
 }
 
@@ -48,6 +51,7 @@ impl Compiler {
     pub fn schedule(&self, module: &Module, func: &str, schedule: &str) -> Result<Scheduled, Failure> {
         guarded("scheduling", &module.sources, || {
             self.accept(module)?;
+            let over = self.over_limit(module, func, schedule);
             let mut module = module.clone();
             let text = format!("schedule{{name={schedule} func={func}}}");
             let failed = |diagnostics, module: &Module| Failure { diagnostics, sources: module.sources.clone() };
@@ -60,8 +64,22 @@ impl Compiler {
             if !report.is_ok() {
                 return Err(failed(report.diagnostics, &module));
             }
+            let mut remarks = report.diagnostics;
+            over.into_iter().for_each(|over| remarks.push(over));
             let explained = explain.0.lock().map(|mut all| std::mem::take(&mut *all)).unwrap_or_default();
-            Ok(Scheduled { module, explained, remarks: report.diagnostics })
+            Ok(Scheduled { module, explained, remarks })
         })
+    }
+
+    /// A warning where the schedule, at the first point of its space, needs more than the target has.
+    fn over_limit(&self, module: &Module, func: &str, schedule: &str) -> Option<Diagnostic> {
+        let module = self.without_calls(module).ok()?;
+        let item = module.items.iter().find(|item| item.symbol() == func && (is_operator(item) || is_program(item)))?;
+        let of_item = |&at: &usize| module.items[at].symbol() == schedule;
+        let sched = &module.items[module.schedules_for(func).find(of_item)?];
+        let space = space(item, sched, &[]).ok()?;
+        let Err(Reject::OverLimit(over)) = space.judge(&space.first().ok()?, &self.target) else { return None };
+        let text = format!("`{}` does not allow it: {}", self.target.name, Reject::OverLimit(over).message());
+        Some(Diagnostic::warning("over-limit", sched.location(sched.header.loc), text))
     }
 }

@@ -3,7 +3,7 @@
 use crate::documents::{Snapshot, World};
 use crate::server::Outbox;
 use crate::{actions, commands, completion, definition, folding, format, hints, hover, lens, rename, symbols, tokens};
-use lsp_server::ErrorCode;
+use lsp_server::{ErrorCode, RequestId};
 use lsp_types::request::Request;
 use lsp_types::{PositionEncodingKind, ServerCapabilities, TextDocumentSyncCapability, TextDocumentSyncKind, Uri};
 use serde_json::Value;
@@ -73,6 +73,8 @@ impl Refusal {
 
 /// What a handler is given.
 pub(crate) struct Cx<'c> {
+    /// The number of the request.
+    pub(crate) id: &'c RequestId,
     pub(crate) world: &'c World,
     /// Asked for when the client gives the request up.
     pub(crate) cancel: &'c Cancel,

@@ -209,10 +209,10 @@ impl<'s, 'c> Shown<'s, 'c> {
         if !cx.outbox.client.shows_progress {
             return Shown { cx, token: None };
         }
-        let token = ProgressToken::String(format!("tc-{title}"));
+        let token = ProgressToken::String(format!("tc-progress-{}", cx.id));
         cx.outbox.send(Event::Ask(WorkDoneProgressCreate::METHOD, json!({"token": token})));
         let shown = Shown { cx, token: Some(token) };
-        let begin = WorkDoneProgressBegin { title, cancellable: Some(true), ..WorkDoneProgressBegin::default() };
+        let begin = WorkDoneProgressBegin { title, ..WorkDoneProgressBegin::default() };
         shown.tell(WorkDoneProgress::Begin(begin));
         shown
     }

@@ -136,7 +136,7 @@ fn work(shared: &Shared) {
 
 fn answer(ask: Ask) {
     let Ask { id, method, params, world, cancel, outbox } = ask;
-    let run = || (method.run)(&Cx { world: &world, cancel: &cancel, outbox: &outbox }, params);
+    let run = || (method.run)(&Cx { id: &id, world: &world, cancel: &cancel, outbox: &outbox }, params);
     let answer = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
         let message = format!("the server failed at `{}`: this is a defect of it", method.name);
         Err(Refusal { code: ErrorCode::InternalError, message })

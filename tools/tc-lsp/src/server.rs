@@ -25,8 +25,9 @@ use std::time::{Duration, Instant};
 use tc::Compiler;
 use tc::support::Cancel;
 
-/// A text that changes is looked at when it has not for so long.
+/// A text that changes twice within `FAST` is looked at when it has not changed for `QUIET`; one that changes once, at once.
 const QUIET: Duration = Duration::from_millis(40);
+const FAST: Duration = Duration::from_millis(200);
 
 /// What the lanes send back to the loop.
 pub(crate) enum Event {
@@ -104,6 +105,7 @@ pub(crate) struct Server {
     waiting: BTreeMap<RequestId, Cancel>,
     /// Texts that changed, and when they are looked at.
     changed: BTreeMap<String, (Uri, Instant)>,
+    last_change: Option<Instant>,
     next_ask: i32,
 }
 
@@ -122,6 +124,7 @@ pub(crate) fn serve(connection: Connection) -> bool {
         outbox,
         waiting: BTreeMap::new(),
         changed: BTreeMap::new(),
+        last_change: None,
         next_ask: 0,
     };
     let agreed = server.run(&events);
@@ -301,13 +304,15 @@ impl Server {
         if self.documents.change(&uri, params.text_document.version, params.content_changes).is_none() {
             return self.outbox.log(format!("`{}` changed and is not open", uri.as_str()));
         }
+        let (key, now) = (uri.as_str().to_string(), Instant::now());
         // Who types fast is waited for.
-        let key = uri.as_str().to_string();
-        self.changed.insert(key, (uri, Instant::now() + QUIET));
+        let is_fast = self.last_change.is_some_and(|last| now < last + FAST);
+        self.last_change = Some(now);
+        self.changed.insert(key, (uri, if is_fast { now + QUIET } else { now }));
     }
 
     fn set(&mut self, sent: &Value) {
-        let settings = match Settings::read(sent) {
+        let settings = match self.settings.with(sent) {
             Ok(settings) => settings,
             Err(wrong) => return self.outbox.log(wrong),
         };

@@ -1,12 +1,12 @@
 //! What a client sets, at first or later.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tc::Compiler;
 use tc::target::Target;
 
 /// The settings. Unknown ones are ignored, as clients send those of others too.
-#[derive(Clone, PartialEq, Eq, Deserialize, Debug)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Settings {
     /// The target that schedules are judged for.
@@ -18,7 +18,7 @@ pub(crate) struct Settings {
 }
 
 /// Which inlay hints are shown.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Debug)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Hints {
     /// Extents of axes that directives make.
@@ -44,13 +44,13 @@ impl Default for Hints {
 }
 
 impl Settings {
-    /// Reads what a client sent: the settings, or an object that holds them under `tc`. The error says what is wrong.
-    pub(crate) fn read(sent: &Value) -> Result<Settings, String> {
-        let own = sent.get("tc").unwrap_or(sent);
-        if own.is_null() {
-            return Ok(Settings::default());
-        }
-        let settings: Settings = serde_json::from_value(own.clone()).map_err(|error| format!("settings: {error}"))?;
+    /// These settings with what a client sent, an object that may hold its part of them under `tc`. What is not sent stays:
+    /// some clients send an empty object after each start. The error says what is wrong.
+    pub(crate) fn with(&self, sent: &Value) -> Result<Settings, String> {
+        let wrong = |error: serde_json::Error| format!("settings: {error}");
+        let mut all = serde_json::to_value(self).map_err(wrong)?;
+        merge(&mut all, sent.get("tc").unwrap_or(sent));
+        let settings: Settings = serde_json::from_value(all).map_err(wrong)?;
         settings.compiler()?;
         Ok(settings)
     }
@@ -62,5 +62,21 @@ impl Settings {
         compiler.target = Target::parse(&self.target)
             .map_err(|_| format!("settings: there is no target `{}`; known are {}", self.target, known()))?;
         Ok(compiler)
+    }
+}
+
+/// Puts what `sent` holds into `all`, as far as that has a place for it.
+fn merge(all: &mut Value, sent: &Value) {
+    match (all, sent) {
+        (Value::Object(all), Value::Object(sent)) => {
+            for (key, value) in all {
+                if let Some(new) = sent.get(key) {
+                    merge(value, new);
+                }
+            }
+        }
+        // A client sends null for what its user did not set; an object has parts.
+        (Value::Object(_), _) | (_, Value::Null) => {}
+        (value, new) => *value = new.clone(),
     }
 }

@@ -12,7 +12,8 @@ pub(crate) type Line<'l> = &'l dyn Fn(&Location) -> Option<u32>;
 pub(crate) fn type_line(func: &Func, value: Value) -> Option<String> {
     let ty = func.value_type(value);
     let shown = func.show_type(ty);
-    if shown.starts_with("sched.") {
+    // What a stage or an axis is, the definition says.
+    if matches!(shown.trim_start_matches("sched."), "stage" | "axis") {
         return None;
     }
     Some(match bytes(func, value) {

@@ -1,7 +1,6 @@
 //! `tc-opt`: reads `.tir` text, runs passes over it, writes text. The library does everything.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::ExitCode;
 
 /// Passes make and drop many small things, which takes a tenth of their time with the allocator of the C library.
@@ -10,9 +9,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
-    let write = |mut stream: Box<dyn Write>| move |text: &str| drop(stream.write_all(text.as_bytes()));
-    let (mut out, mut err) = (write(Box::new(std::io::stdout())), write(Box::new(std::io::stderr())));
-    if let Some(status) = tc_opt::lsp(&args, &mut out, &mut err) {
+    if let Some(status) = tc_opt::serve(&args) {
         return ExitCode::from(status);
     }
     tc_cli::main(|args, io| {

@@ -45,6 +45,13 @@ fn schedules_are_judged() {
 }
 
 #[test]
+fn a_schedule_that_the_target_does_not_allow_is_told() {
+    let text = BLUR.replace("factor = 128", "factor = 2048");
+    let mut client = Client::open(&text);
+    insta::assert_snapshot!(shown(&text, &client.diagnostics()), @"4:0-4:17 `schedule @threads` over-limit: `sm_80` does not allow it: threads 2048 > 1024, block 2048 > 1024");
+}
+
+#[test]
 fn an_edit_brings_the_diagnostics_of_the_new_text() {
     let mut client = Client::open(BLUR);
     client.diagnostics();
@@ -478,6 +485,25 @@ fn hints_tell_extents_bytes_barriers_and_conflicts() {
     18:36 "8.0-way conflict" | "`S` is written by 32.0 wavefronts a request, and 4.0 would do without conflicts of banks"
     20:22 "barrier" | "a barrier stands before this: `S` is read behind it and written before it, maybe by two threads"
     "#);
+}
+
+#[test]
+fn settings_are_kept_until_they_change() {
+    let mut client = Client::with_options(json!({"hints": {"bytes": false}, "target": "sm_90"}));
+    client.open_text(SHARED);
+    let whole = json!({"start": {"line": 4, "character": 0}, "end": {"line": 12, "character": 0}});
+    let params = json!({"textDocument": {"uri": URI}, "range": whole});
+    let labels = |client: &mut Client| {
+        let hints = client.ask("textDocument/inlayHint", params.clone()).expect("it answers");
+        let label = |hint: &Value| hint["label"].as_str().expect("a label").to_string();
+        hints.as_array().expect("a list").iter().map(label).collect::<Vec<String>>().join(", ")
+    };
+    assert_eq!(labels(&mut client), "1 barrier, 8, 128, 1, 128");
+    client.notify("workspace/didChangeConfiguration", json!({"settings": {}}));
+    assert_eq!(labels(&mut client), "1 barrier, 8, 128, 1, 128");
+    let settings = json!({"settings": {"tc": {"hints": {"extents": false, "bytes": true, "barriers": null}}}});
+    client.notify("workspace/didChangeConfiguration", settings);
+    assert_eq!(labels(&mut client), "1 barrier, [128] shared, 512 bytes");
 }
 
 #[test]

@@ -244,3 +244,53 @@ fn a_text_that_is_too_large_is_not_looked_into() {
     assert_eq!(client.ask_document("textDocument/documentSymbol"), json!([]));
     assert_works(&mut client);
 }
+
+/// Numbers that look random and are the same each time (Knuth's constants).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+#[test]
+fn damaged_texts_have_answers() {
+    const PIECES: [&str; 12] = ["{", "}", "(", ")", "\"", "@", ".", "for i in", "é😀", "\n", "$", "compute B[i: 8] = "];
+    let source = include_str!("../../../../examples/conv1d.tir");
+    let mut dice = Dice(7);
+    let mut client = Client::open(source);
+    for _ in 0..40 {
+        let mut text = source.to_string();
+        for _ in 0..4 {
+            let mut start = dice.below(text.len());
+            while !text.is_char_boundary(start) {
+                start -= 1;
+            }
+            let mut end = (start + dice.below(60)).min(text.len());
+            while !text.is_char_boundary(end) {
+                end += 1;
+            }
+            text.replace_range(start..end, PIECES[dice.below(PIECES.len())]);
+        }
+        client.change(&text);
+        for method in ["documentSymbol", "foldingRange", "semanticTokens/full", "codeLens"] {
+            client.ask_document(&format!("textDocument/{method}"));
+        }
+        let n_lines = text.matches('\n').count();
+        for (method, more) in place_requests() {
+            let at = json!({"line": dice.below(n_lines), "character": dice.below(40)});
+            if let Err((code, message)) = client.ask_at(method, &at, more) {
+                assert_eq!(code, -32803, "{method}: {message}\n{text}");
+            }
+        }
+        let whole = json!({"start": {"line": 0, "character": 0}, "end": {"line": n_lines, "character": 0}});
+        let params = json!({"textDocument": {"uri": URI}, "range": whole, "context": {"diagnostics": []},
+            "options": {"tabSize": 2, "insertSpaces": true}});
+        for method in ["codeAction", "formatting"] {
+            client.ask(&format!("textDocument/{method}"), params.clone()).expect("it answers");
+        }
+    }
+    assert_works(&mut client);
+}

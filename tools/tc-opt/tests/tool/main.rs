@@ -5,6 +5,7 @@ mod binary;
 mod debug;
 mod inputs;
 mod kept;
+mod lsp;
 mod paths;
 mod semantics;
 mod space;
