@@ -2,6 +2,7 @@
 
 use crate::documents::MAX_TEXT;
 use crate::index::{DefIdx, DefKind, Index, ItemIdx};
+use std::sync::Arc;
 use tc::Compiler;
 use tc::ir::walk::all_ops;
 use tc::ir::{Func, Loc, Module, Value};
@@ -10,7 +11,7 @@ use tc::syntax::lexemes::{Lexeme, lexemes};
 
 /// What a text says.
 pub(crate) struct Analysis {
-    pub(crate) index: Index,
+    pub(crate) index: Arc<Index>,
     /// The items without errors; those that could not be read are not there.
     pub(crate) module: Module,
     /// Errors and warnings of the text alone.
@@ -18,24 +19,18 @@ pub(crate) struct Analysis {
 }
 
 impl Analysis {
-    /// Reads `text`, which messages call `name`.
-    pub(crate) fn new(name: &str, text: &str, compiler: &Compiler) -> Analysis {
+    /// Reads `text`, which messages call `name`, and whose names are those of `index`.
+    pub(crate) fn new(name: &str, text: &str, compiler: &Compiler, index: Arc<Index>) -> Analysis {
         if text.len() > MAX_TEXT {
             let message =
                 format!("this text has more than {} MiB: the language server does not look into it", MAX_TEXT >> 20);
             let found = Diagnostic::warning("too-large", Location::None, message).into();
-            return Analysis { index: Index::default(), module: compiler.module(), found };
+            return Analysis { index, module: compiler.module(), found };
         }
-        let read = compiler.parse_partial(name, text);
-        let index = tc::on_big_stack(|| Index::new(text, &compiler.registry));
-        let (module, mut found) = match read {
+        let (module, found) = match compiler.parse_partial(name, text) {
             Ok(read) => (read.module, read.found),
             Err(failure) => (compiler.module(), failure.diagnostics),
         };
-        let index = index.unwrap_or_else(|failure| {
-            found.append(failure.diagnostics);
-            Index::default()
-        });
         Analysis { index, module, found }
     }
 
@@ -80,6 +75,15 @@ impl Analysis {
     }
 }
 
+/// The index of a text, unless it is too large.
+pub(crate) fn index_of(text: &str, compiler: &Compiler) -> Index {
+    if text.len() > MAX_TEXT {
+        return Index::default();
+    }
+    // A defect here was told on stderr; the text has no names then, and all else works.
+    tc::on_big_stack(|| Index::new(text, &compiler.registry)).unwrap_or_default()
+}
+
 /// The lexemes of a text, unless it is too large.
 pub(crate) fn lexemes_of(text: &str) -> Vec<Lexeme> {
     if text.len() > MAX_TEXT { Vec::new() } else { lexemes(text) }
@@ -107,7 +111,8 @@ mod tests {
         let compiler = Compiler::new();
         let (mut n_right, mut n_unknown) = (0, 0);
         for text in texts() {
-            let analysis = Analysis::new("example.tir", &text, &compiler);
+            let index = Arc::new(index_of(&text, &compiler));
+            let analysis = Analysis::new("example.tir", &text, &compiler, index);
             for (def, definition) in analysis.index.defs.iter().enumerate() {
                 let expected = match definition.kind {
                     DefKind::Stage => "stage",

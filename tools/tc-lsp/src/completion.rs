@@ -190,7 +190,7 @@ impl Found<'_, '_> {
     }
 
     fn index(&self) -> &Index {
-        &self.snapshot.analysis(self.cx.compiler()).index
+        self.snapshot.index(self.cx.compiler())
     }
 
     fn push(&mut self, label: &str, kind: CompletionItemKind, detail: Option<String>, page: Option<String>) {

@@ -23,7 +23,7 @@ impl Handler for Definitions {
     fn handle(cx: &Cx<'_>, params: GotoDefinitionParams) -> Result<Option<GotoDefinitionResponse>, Refusal> {
         let at = params.text_document_position_params;
         let snapshot = cx.document(&at.text_document.uri)?;
-        let index = &snapshot.analysis(cx.compiler()).index;
+        let index = snapshot.index(cx.compiler());
         let found = index.at_word(&snapshot.text, snapshot.offset(at.position));
         let Some(What::Definition(def) | What::Use(def)) = found.map(|mention| mention.what) else { return Ok(None) };
         let range = snapshot.range(index.defs[def].name);
@@ -76,7 +76,7 @@ impl Handler for Highlights {
 fn places<'c>(cx: &Cx<'c>, at: &TextDocumentPositionParams) -> Result<(&'c Arc<Snapshot>, Vec<Mention>), Refusal> {
     let open = cx.world.documents.get(&at.text_document.uri);
     let snapshot = open.ok_or_else(|| Refusal::params("the text is not open"))?;
-    let index = &snapshot.analysis(cx.compiler()).index;
+    let index = snapshot.index(cx.compiler());
     let found = index.def_at(snapshot.offset(at.position));
     Ok((snapshot, found.map_or(Vec::new(), |(def, _)| index.places(def).collect())))
 }

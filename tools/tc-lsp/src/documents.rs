@@ -1,7 +1,8 @@
 //! The open texts. A [`Snapshot`] is one version of one of them; what is known of it is found once and shared by all who ask.
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, index_of};
 use crate::facts::{FactCache, Facts};
+use crate::index::Index;
 use crate::lines::LineIndex;
 use crate::settings::Settings;
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, TextEdit, Uri, WorkspaceEdit};
@@ -22,6 +23,7 @@ pub(crate) struct Snapshot {
     pub(crate) lines: LineIndex,
     /// Asked for when there is a newer version.
     pub(crate) cancel: Cancel,
+    index: OnceLock<Arc<Index>>,
     analysis: OnceLock<Analysis>,
     facts: OnceLock<Facts>,
     /// What is known of schedules, of earlier versions too.
@@ -31,8 +33,8 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     fn new(uri: Uri, version: i32, text: String, cache: Arc<FactCache>) -> Snapshot {
         let lines = LineIndex::new(&text);
-        let (analysis, facts) = (OnceLock::new(), OnceLock::new());
-        Snapshot { uri, version, text, lines, cancel: Cancel::new(), analysis, facts, cache }
+        let (index, analysis, facts) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Snapshot { uri, version, text, lines, cancel: Cancel::new(), index, analysis, facts, cache }
     }
 
     /// What messages call it.
@@ -40,9 +42,16 @@ impl Snapshot {
         self.uri.as_str().rsplit('/').next().unwrap_or_default()
     }
 
+    /// What its names stand for. It takes a part of the time of an analysis, and most of what one asks while one types needs
+    /// no more.
+    pub(crate) fn index(&self, compiler: &Compiler) -> &Arc<Index> {
+        self.index.get_or_init(|| Arc::new(index_of(&self.text, compiler)))
+    }
+
     /// What its text says.
     pub(crate) fn analysis(&self, compiler: &Compiler) -> &Analysis {
-        self.analysis.get_or_init(|| Analysis::new(self.name(), &self.text, compiler))
+        let new = || Analysis::new(self.name(), &self.text, compiler, self.index(compiler).clone());
+        self.analysis.get_or_init(new)
     }
 
     /// The schedules of the text.

@@ -21,7 +21,7 @@ impl Handler for Folding {
 
     fn handle(cx: &Cx<'_>, params: FoldingRangeParams) -> Result<Option<Vec<FoldingRange>>, Refusal> {
         let snapshot = cx.document(&params.text_document.uri)?;
-        let index = &snapshot.analysis(cx.compiler()).index;
+        let index = snapshot.index(cx.compiler());
         let line = |offset: u32| snapshot.lines.line(offset);
         // The line of the closing brace stays.
         let blocks = index.folds.iter().map(|fold| (line(fold.range.start), line(fold.range.end).saturating_sub(1)));

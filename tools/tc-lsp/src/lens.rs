@@ -21,7 +21,7 @@ impl Handler for Lenses {
 
     fn handle(cx: &Cx<'_>, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>, Refusal> {
         let snapshot = cx.document(&params.text_document.uri)?;
-        let index = &snapshot.analysis(cx.compiler()).index;
+        let index = snapshot.index(cx.compiler());
         let mut lenses = Vec::new();
         for (idx, item) in index.items.iter().enumerate() {
             match item.table {

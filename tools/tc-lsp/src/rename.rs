@@ -18,7 +18,7 @@ impl Handler for Prepare {
 
     fn handle(cx: &Cx<'_>, at: TextDocumentPositionParams) -> Result<Option<PrepareRenameResponse>, Refusal> {
         let snapshot = cx.document(&at.text_document.uri)?;
-        let index = &snapshot.analysis(cx.compiler()).index;
+        let index = snapshot.index(cx.compiler());
         let found = index.def_at(snapshot.offset(at.position));
         Ok(found.map(|(_, range)| {
             let placeholder = range.of(&snapshot.text).to_string();
@@ -42,7 +42,7 @@ impl Handler for Renames {
     fn handle(cx: &Cx<'_>, params: RenameParams) -> Result<Option<WorkspaceEdit>, Refusal> {
         let at = &params.text_document_position;
         let snapshot = cx.document(&at.text_document.uri)?;
-        let index = &snapshot.analysis(cx.compiler()).index;
+        let index = snapshot.index(cx.compiler());
         let found = index.def_at(snapshot.offset(at.position));
         let (def, _) = found.ok_or_else(|| Refusal::failed("there is no name here that this file defines"))?;
         let new = params.new_name.trim();

@@ -20,7 +20,7 @@ impl Handler for DocumentSymbols {
 
     fn handle(cx: &Cx<'_>, params: DocumentSymbolParams) -> Result<Option<DocumentSymbolResponse>, Refusal> {
         let snapshot = cx.document(&params.text_document.uri)?;
-        let index = &snapshot.analysis(cx.compiler()).index;
+        let index = snapshot.index(cx.compiler());
         let all = index.items.iter().map(|item| of_item(snapshot, index, item)).collect();
         Ok(Some(DocumentSymbolResponse::Nested(all)))
     }

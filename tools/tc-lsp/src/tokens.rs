@@ -73,7 +73,7 @@ impl Handler for Tokens {
 
     fn handle(cx: &Cx<'_>, params: SemanticTokensParams) -> Result<Option<SemanticTokensResult>, Refusal> {
         let snapshot = cx.document(&params.text_document.uri)?;
-        let index = &snapshot.analysis(cx.compiler()).index;
+        let index = snapshot.index(cx.compiler());
         let data = encode(snapshot, &coloured(&snapshot.text, index));
         Ok(Some(SemanticTokensResult::Tokens(SemanticTokens { result_id: None, data })))
     }

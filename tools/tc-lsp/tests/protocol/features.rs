@@ -2,6 +2,7 @@
 
 use crate::BLUR;
 use crate::client::{Client, URI, cursor, edited, range, text_of};
+use lsp_server::Message;
 use serde_json::{Value, json};
 
 /// The diagnostics, a line each.
@@ -564,4 +565,66 @@ fn lenses_start_commands() {
     13 "check this program" "tc.check"
     {"message":"p: nothing to compare with, 2 sets of inputs; no races, no access out of bounds","ok":true}
     "#);
+}
+
+/// The notifications and requests called `method` that came so far.
+fn came(client: &Client, method: &str) -> Vec<Value> {
+    let params = |message: &Message| match message {
+        Message::Notification(note) if note.method == method => Some(note.params.clone()),
+        Message::Request(request) if request.method == method => Some(request.params.clone()),
+        _ => None,
+    };
+    client.inbox.iter().filter_map(params).collect()
+}
+
+#[test]
+fn a_check_tells_what_it_finds() {
+    let text =
+        "tir.func @p(A: f32[8], B: f32[8]) attributes {noalias} {\n  for i in 0..8 {\n    B[i] = A[i + 1]\n  }\n}\n";
+    let mut client = Client::open(text);
+    assert_eq!(client.diagnostics(), Vec::<Value>::new());
+    let about = json!({"uri": URI, "func": "p", "schedule": null});
+    let params = json!({"command": "tc.check", "arguments": [about]});
+    let answer = client.ask("workspace/executeCommand", params).expect("it answers");
+    assert_eq!(answer["ok"], false, "{answer}");
+    let shown_message = came(&client, "window/showMessage");
+    assert_eq!(shown_message, [json!({"type": 1, "message": answer["message"]})]);
+    let kinds: Vec<Value> = came(&client, "$/progress").iter().map(|one| one["value"]["kind"].clone()).collect();
+    assert_eq!(kinds, ["begin", "end"]);
+    let published = came(&client, "textDocument/publishDiagnostics");
+    let last = published.last().expect("it was published")["diagnostics"].as_array().expect("a list").clone();
+    insta::assert_snapshot!(shown(text, &last), @"
+    2:11-2:12 `A` out-of-bounds: the only thread reads `A[8]` out of bounds
+        note: `A` has shape [8]
+        note: found 2 times at these lines
+    ");
+    // What was found stays until the program changes.
+    client.change(&format!("// A comment.\n{text}"));
+    assert_eq!(client.diagnostics().len(), last.len());
+    client.change(&text.replace("A[i + 1]", "A[i]"));
+    assert_eq!(client.diagnostics(), Vec::<Value>::new());
+}
+
+#[test]
+fn a_client_that_opens_files_gets_one_with_the_text() {
+    let about = json!({"uri": URI, "func": "blur", "schedule": "@threads"});
+    let params = json!({"command": "tc.showProgram", "arguments": [about]});
+    let mut client = Client::open(BLUR);
+    let answer = client.ask("workspace/executeCommand", params.clone()).expect("it answers");
+    let asked = came(&client, "window/showDocument");
+    assert_eq!(asked, [json!({"uri": answer["uri"], "takeFocus": true})]);
+    let path = answer["uri"].as_str().and_then(|uri| uri.strip_prefix("file://")).expect("a file");
+    assert_eq!(std::fs::read_to_string(path).expect("it was written"), answer["text"].as_str().expect("a text"));
+    std::fs::remove_file(path).expect("ours");
+    // One that shows texts itself is asked for nothing.
+    let mut client = Client::with_options(json!({"virtualDocuments": true}));
+    client.open_text(BLUR);
+    let answer = client.ask("workspace/executeCommand", params).expect("it answers");
+    assert!(answer["uri"].is_null() && came(&client, "window/showDocument").is_empty(), "{answer}");
+    // A schedule without a program says why.
+    client.change(&BLUR.replace("bind(bx", "bind(B.i"));
+    let about = json!({"uri": URI, "func": "blur", "schedule": "threads"});
+    let params = json!({"command": "tc.showProgram", "arguments": [about]});
+    let (_, message) = client.ask("workspace/executeCommand", params).expect_err("it refuses");
+    insta::assert_snapshot!(message, @"there is no program yet: `B.i` is no loop any more: `split` made `bx` and `tx` of it");
 }
