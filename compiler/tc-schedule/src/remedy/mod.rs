@@ -117,15 +117,16 @@ impl Refused<'_> {
                 candidates.append(&mut proposals.list);
             }
             let any = !candidates.is_empty();
-            let mut passed: Vec<Fix> = Vec::new();
+            let mut passed: Vec<(Fix, bool)> = Vec::new();
             for candidate in candidates {
                 if tries == 0 || passed.len() == MAX_TOLD {
                     break;
                 }
                 tries -= 1;
-                let is_told = passed.iter().any(|fix| fix.title == candidate.fix.title);
+                let is_told = passed.iter().any(|(fix, _)| fix.title == candidate.fix.title);
                 if self.passes(&candidate.patch, &all, nth) && !is_told {
-                    passed.push(candidate.fix);
+                    let is_own = self.is_own(&candidate.patch);
+                    passed.push((candidate.fix, is_own));
                 }
             }
             if any {
@@ -133,6 +134,17 @@ impl Refused<'_> {
             }
         }
         found.into()
+    }
+
+    /// Does the change stand where the schedule does? In a function that it calls the names are others, and the change would
+    /// be one for all callers: it is told in words only.
+    fn is_own(&self, patch: &Patch) -> bool {
+        let is_brought = |op: Op| !self.sched.op_locs(op).directive.is_none();
+        let before = match patch.change {
+            Change::Hoist { before } => Some(before),
+            _ => None,
+        };
+        !is_brought(patch.at) && !before.is_some_and(is_brought)
     }
 
     /// Does the schedule lower with the change, but for what else was found?
@@ -169,17 +181,17 @@ fn identity(one: &ScheduleDiagnostic) -> (&'static str, Location) {
     (one.diagnostic.code, one.diagnostic.location.clone())
 }
 
-/// Tells what passed. A help that proposes a change gives way, since that was tried; one that states a fact becomes a note.
-fn tell(one: &mut ScheduleDiagnostic, passed: Vec<Fix>) {
+/// Tells what passed, and gives those as data that can be edits. A help that proposes a change gives way, since that was tried; one that states a fact becomes a note.
+fn tell(one: &mut ScheduleDiagnostic, passed: Vec<(Fix, bool)>) {
     let old = one.diagnostic.help.take();
     if one.states_a_fact {
         one.diagnostic.notes.extend(old);
     }
-    let titles: Vec<&str> = passed.iter().map(|fix| fix.title.as_str()).collect();
+    let titles: Vec<&str> = passed.iter().map(|(fix, _)| fix.title.as_str()).collect();
     one.diagnostic.help = match titles[..] {
         [] => None,
         [only] => Some(only.to_string()),
         [first, ref rest @ ..] => Some(format!("{first}; or {}", rest.join(", or "))),
     };
-    one.diagnostic.fixes = passed;
+    one.diagnostic.fixes = passed.into_iter().filter(|(_, is_own)| *is_own).map(|(fix, _)| fix).collect();
 }

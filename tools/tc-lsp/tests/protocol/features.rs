@@ -435,6 +435,20 @@ fn tried_changes_are_code_actions() {
     ");
 }
 
+#[test]
+fn a_function_that_schedules_call_is_not_changed() {
+    let text = BLUR.replace("  bind(tx, threadIdx.x)\n}", "  @twice(tx)\n}")
+        + "schedule.func @twice(axis: axis) {\n  bind(axis, threadIdx.x)\n  bind(axis, threadIdx.y)\n}\n";
+    let mut client = Client::open(&text);
+    let found = client.diagnostics();
+    insta::assert_snapshot!(shown(&text, &found), @"
+    11:2-11:25 `bind(axis, threadIdx.y)` said-twice: how `B.tx` runs was said before
+        help: leave out this `bind`; or leave out the other `bind`
+    ");
+    let params = json!({"textDocument": {"uri": URI}, "range": found[0]["range"], "context": {"diagnostics": found}});
+    assert_eq!(client.ask("textDocument/codeAction", params).expect("it answers"), json!([]));
+}
+
 const SHARED: &str = "\
 te.func @f(A: f32[1024]) -> f32[1024] {
   compute B[i: 1024] = A[1023 - i]
