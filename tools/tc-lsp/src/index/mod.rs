@@ -8,6 +8,7 @@ mod exprs;
 mod resolve;
 mod walk;
 
+use std::sync::Arc;
 use tc::ir::opdef::SymbolTable;
 use tc::ir::{Opcode, Registry};
 use tc::syntax::tree::TextRange;
@@ -135,7 +136,7 @@ pub(crate) struct Index {
 
 impl Index {
     /// The index of `text`.
-    pub(crate) fn new(text: &str, registry: &Registry) -> Index {
+    pub(crate) fn new(text: &str, registry: &Arc<Registry>) -> Index {
         let mut walk = walk::Walk::new(text, registry);
         tc::syntax::parse_partial(text, tc::support::Pos(1), &mut |tree, item| walk.item(tree, item));
         let (mut index, pending) = walk.finish();

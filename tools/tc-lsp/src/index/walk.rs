@@ -2,8 +2,10 @@
 
 use super::{DefIdx, DefKind, Definition, Fold, Index, IndexItem, ItemIdx, Mention, What};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use tc::dialects::sched;
 use tc::ir::opdef::Context;
-use tc::ir::{Opcode, Registry};
+use tc::ir::{Attrs, Func, Opcode, Registry};
 use tc::syntax::tree::{
     Block, Else, ExprId, ExprKind, Id, If, Item, List, Op, Param, Stmt, StmtKind, TextRange, Tree, Value,
 };
@@ -41,6 +43,7 @@ const MAX_LOOPS: usize = 16;
 pub(super) struct Walk<'s> {
     pub(super) source: &'s str,
     pub(super) registry: &'s Registry,
+    stage_rows: Vec<Opcode>,
     pub(super) index: Index,
     pending: Vec<Pending>,
     pub(super) scopes: Scopes<'s>,
@@ -86,10 +89,11 @@ impl<'s> Scopes<'s> {
 }
 
 impl<'s> Walk<'s> {
-    pub(super) fn new(source: &'s str, registry: &'s Registry) -> Walk<'s> {
+    pub(super) fn new(source: &'s str, registry: &'s Arc<Registry>) -> Walk<'s> {
         Walk {
             source,
             registry,
+            stage_rows: stage_rows(registry),
             index: Index::default(),
             pending: Vec::new(),
             scopes: Scopes::default(),
@@ -345,7 +349,7 @@ impl<'s> Walk<'s> {
             return self.names(tree, names, DefKind::Value, whole);
         }
         let kind = match tree[value].kind {
-            ExprKind::Call { .. } if makes_stage(tree.name(value).of(self.source)) => DefKind::Stage,
+            ExprKind::Call { .. } if self.makes_stage(tree.name(value).of(self.source)) => DefKind::Stage,
             ExprKind::Path if !tree[value].range.of(self.source).contains('.') => DefKind::Stage,
             _ => DefKind::SplitAxis,
         };
@@ -365,6 +369,11 @@ impl<'s> Walk<'s> {
             let name = self.index.defs[def].name.of(self.source);
             self.scopes.bind(name, def);
         }
+    }
+
+    /// Does the directive `name` give a stage?
+    fn makes_stage(&self, name: &str) -> bool {
+        self.registry.by_short(Context::Sched, name).is_some_and(|row| self.stage_rows.contains(&row))
     }
 
     fn op(&mut self, tree: &Tree, id: Id<Op>, whole: TextRange) {
@@ -446,9 +455,14 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// Does the directive `name` give a stage?
-fn makes_stage(name: &str) -> bool {
-    matches!(name, "cache_read" | "cache_write" | "rfactor")
+/// The directives that give a stage, as their rows say.
+fn stage_rows(registry: &Arc<Registry>) -> Vec<Opcode> {
+    let mut func = Func::new(registry.clone(), sched::SCHEDULE, "");
+    let stage = sched::stage_type(&mut func);
+    let rows = registry.short_names(Context::Sched).filter_map(|name| registry.by_short(Context::Sched, name));
+    let of_sched = rows.filter(|&opcode| opcode.dialect() == sched::SCHEDULE.dialect());
+    // What they give does not depend on what they are given.
+    of_sched.filter(|&opcode| func.infer_types(opcode, &[], Attrs::EMPTY).is_ok_and(|types| types == [stage])).collect()
 }
 
 /// `name` of `@name`.
