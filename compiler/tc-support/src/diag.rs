@@ -59,6 +59,84 @@ pub struct Label {
     pub text: String,
 }
 
+/// A change of the text against an error, as data: what the help says in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fix {
+    /// What is done, as the help says it.
+    pub title: String,
+    /// The edits, all of which belong to it.
+    pub edits: Vec<FixEdit>,
+}
+
+/// An edit of a statement. Locations of ops say where something begins, and no text is at hand where errors are made; so an
+/// edit says what becomes of a statement, and whoever has the text finds its ends (`tc::fixes`).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FixEdit {
+    /// What stands there becomes `text`: the range, or where that is empty, the call or the name that begins there.
+    Replace {
+        /// Where.
+        at: Location,
+        /// What it becomes.
+        text: String,
+    },
+    /// The argument with a key, of the call that begins there, becomes `text`.
+    SetArgument {
+        /// Where the call begins.
+        at: Location,
+        /// The key.
+        key: &'static str,
+        /// What it becomes.
+        text: String,
+    },
+    /// The statement there goes.
+    Remove {
+        /// Where.
+        at: Location,
+    },
+    /// `text` becomes a statement before the one there.
+    InsertBefore {
+        /// Where.
+        at: Location,
+        /// The statement.
+        text: String,
+    },
+    /// `text` becomes the last statement of the item that is around there.
+    InsertAtEnd {
+        /// Where.
+        at: Location,
+        /// The statement.
+        text: String,
+    },
+    /// The statement there moves before another one.
+    Move {
+        /// Where.
+        at: Location,
+        /// The other one.
+        before: Location,
+    },
+}
+
+impl Fix {
+    /// A change of one edit.
+    pub fn new(title: impl Into<String>, edit: FixEdit) -> Fix {
+        Fix { title: title.into(), edits: vec![edit] }
+    }
+}
+
+impl FixEdit {
+    /// What kind of edit it is, as JSON names it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            FixEdit::Replace { .. } => "replace",
+            FixEdit::SetArgument { .. } => "set-argument",
+            FixEdit::Remove { .. } => "remove",
+            FixEdit::InsertBefore { .. } => "insert-before",
+            FixEdit::InsertAtEnd { .. } => "insert-at-end",
+            FixEdit::Move { .. } => "move",
+        }
+    }
+}
+
 /// One diagnostic: lower case, no final stop, code in backticks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
@@ -78,14 +156,16 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// The help: what to do about it.
     pub help: Option<String>,
+    /// Changes that the help names. Those against errors of schedules were tried, and make it go away.
+    pub fixes: Vec<Fix>,
     /// The pass that found it; who runs passes fills it in.
     pub pass: Option<&'static str>,
 }
 
 impl Diagnostic {
     fn new(severity: Severity, fault: Fault, code: &'static str, location: Location, message: String) -> Diagnostic {
-        let (labels, notes) = (Vec::new(), Vec::new());
-        Diagnostic { severity, fault, code, message, location, labels, notes, help: None, pass: None }
+        let (labels, notes, fixes) = (Vec::new(), Vec::new(), Vec::new());
+        Diagnostic { severity, fault, code, message, location, labels, notes, help: None, fixes, pass: None }
     }
 
     /// An error in the text that came in.
@@ -128,6 +208,12 @@ impl Diagnostic {
     /// Sets the help.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Adds a change against it.
+    pub fn fix(mut self, fix: Fix) -> Diagnostic {
+        self.fixes.push(fix);
         self
     }
 

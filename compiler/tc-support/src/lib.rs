@@ -19,7 +19,7 @@ pub mod workers;
 
 pub use cancel::Cancel;
 pub use counted::counted;
-pub use diag::{Diagnostic, Diagnostics, Fault, Location, Severity};
+pub use diag::{Diagnostic, Diagnostics, Fault, Fix, FixEdit, Location, Severity};
 pub use elem::{DType, Elem};
 pub use gcd::gcd;
 pub use source::{FileId, LineCol, Pos, Sources, Span};

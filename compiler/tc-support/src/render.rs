@@ -1,6 +1,6 @@
 //! Diagnostics as text for people and as JSON for programs.
 
-use crate::diag::{Diagnostic, Diagnostics, Fault, Location, Severity};
+use crate::diag::{Diagnostic, Diagnostics, Fault, FixEdit, Location, Severity};
 use crate::source::{BYTE_ORDER_MARK, Pos, Sources, Span, shown_name};
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 
@@ -106,22 +106,9 @@ fn drawn<'a>((start, annotations): &Annotated<'a>, sources: &'a Sources) -> Opti
 }
 
 /// One diagnostic as a JSON object: `severity`, `fault`, `code`, `message`, `location`, `labels`, `notes`,
-/// `help`, `pass`.
+/// `help`, `fixes`, `pass`. An entry of `fixes` has a `title` and `edits`, whose `kind` is one of [`FixEdit::name`].
 pub fn json(diagnostic: &Diagnostic, sources: &Sources) -> serde_json::Value {
-    let place = |location: &Location| match location {
-        Location::None => serde_json::Value::Null,
-        Location::Point { file, at } => serde_json::json!({"file": &**file, "line": at.line, "column": at.col}),
-        Location::Span(span) => match sources.line_col(span.start) {
-            None => serde_json::Value::Null,
-            Some((file, at)) => {
-                let end = sources.line_col(span.end).map_or(at, |(_, end)| end);
-                serde_json::json!({
-                    "file": file.name, "line": at.line, "column": at.col,
-                    "end_line": end.line, "end_column": end.col,
-                })
-            }
-        },
-    };
+    let place = |location: &Location| json_place(location, sources);
     serde_json::json!({
         "severity": match diagnostic.severity {
             Severity::Error => "error",
@@ -142,8 +129,48 @@ pub fn json(diagnostic: &Diagnostic, sources: &Sources) -> serde_json::Value {
             .collect::<Vec<_>>(),
         "notes": diagnostic.notes,
         "help": diagnostic.help,
+        "fixes": diagnostic.fixes.iter()
+            .map(|fix| {
+                let edits: Vec<_> = fix.edits.iter().map(|edit| json_edit(edit, sources)).collect();
+                serde_json::json!({"title": fix.title, "edits": edits})
+            })
+            .collect::<Vec<_>>(),
         "pass": diagnostic.pass,
     })
+}
+
+fn json_place(location: &Location, sources: &Sources) -> serde_json::Value {
+    match location {
+        Location::None => serde_json::Value::Null,
+        Location::Point { file, at } => serde_json::json!({"file": &**file, "line": at.line, "column": at.col}),
+        Location::Span(span) => match sources.line_col(span.start) {
+            None => serde_json::Value::Null,
+            Some((file, at)) => {
+                let end = sources.line_col(span.end).map_or(at, |(_, end)| end);
+                serde_json::json!({
+                    "file": file.name, "line": at.line, "column": at.col,
+                    "end_line": end.line, "end_column": end.col,
+                })
+            }
+        },
+    }
+}
+
+fn json_edit(edit: &FixEdit, sources: &Sources) -> serde_json::Value {
+    let place = |location: &Location| json_place(location, sources);
+    let kind = edit.name();
+    match edit {
+        FixEdit::Replace { at, text } | FixEdit::InsertBefore { at, text } | FixEdit::InsertAtEnd { at, text } => {
+            serde_json::json!({"kind": kind, "location": place(at), "text": text})
+        }
+        FixEdit::SetArgument { at, key, text } => {
+            serde_json::json!({"kind": kind, "location": place(at), "key": key, "text": text})
+        }
+        FixEdit::Remove { at } => serde_json::json!({"kind": kind, "location": place(at)}),
+        FixEdit::Move { at, before } => {
+            serde_json::json!({"kind": kind, "location": place(at), "before": place(before)})
+        }
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,15 @@ use tc_support::Pos;
 /// What the generated parser hands on for a syntax error.
 pub(crate) type Recovered = ErrorRecovery<u32, Token, ()>;
 
+/// Which items are handed out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Those that are free of syntax errors.
+    Whole,
+    /// Those whose head is.
+    Partial,
+}
+
 /// The state of a parse.
 pub(crate) struct Parse<'c> {
     pub(crate) tree: Tree,
@@ -20,6 +29,7 @@ pub(crate) struct Parse<'c> {
     pub(crate) sink: &'c mut dyn FnMut(&Tree, &Item),
     /// Up to where the items have been handed out, by this parse or an earlier one.
     pub(crate) done: u32,
+    wanted: Wanted,
     /// Has the item at hand an error?
     pub(crate) broken: bool,
 }
@@ -54,15 +64,15 @@ impl Param {
 }
 
 impl<'c> Parse<'c> {
-    /// A parse of `source` that does not hand out the items before `done`.
+    /// A parse of `source` that does not hand out the items before `done`, and those that are `wanted` of the others.
     pub(crate) fn new(
         source: &'c str,
         base: Pos,
         sink: &'c mut dyn FnMut(&Tree, &Item),
         shared: &'c Shared,
-        done: u32,
+        (done, wanted): (u32, Wanted),
     ) -> Parse<'c> {
-        Parse { tree: Tree::new(base), shared, source, sink, done, broken: false }
+        Parse { tree: Tree::new(base), shared, source, sink, done, wanted, broken: false }
     }
 
     /// The line `tir 1`.
@@ -76,7 +86,7 @@ impl<'c> Parse<'c> {
     /// A whole item: hands it out, and forgets it.
     pub(crate) fn item(&mut self, range: TextRange, parts: ItemParts) {
         let ItemParts { kind, name, targets, symbols, params, results, facts, tail, block } = parts;
-        if !self.broken && !self.shared.take_broken() {
+        if self.wanted == Wanted::Partial || (!self.broken && !self.shared.take_broken()) {
             let item = Item { range, kind, name, targets, symbols, params, results, facts, tail, block };
             if range.start >= self.done {
                 (self.sink)(&self.tree, &item);
@@ -100,7 +110,8 @@ impl<'c> Parse<'c> {
         self.shared.peak.set(self.shared.depth.get());
     }
 
-    /// A statement that does not parse. The node that stands for it is never seen: its item is not handed out.
+    /// A statement that does not parse. The node that stands for it is seen only by who wants broken items:
+    /// its range is empty.
     pub(crate) fn broken_stmt(&mut self, error: Recovered) -> Slot<Stmt> {
         self.shared.syntax_error(error);
         self.broken = true;

@@ -2,6 +2,7 @@
 
 mod actions;
 mod balance;
+pub mod lexemes;
 pub mod literal;
 mod lower;
 mod parse;
@@ -12,7 +13,7 @@ pub mod tree;
 mod wording;
 
 pub use lower::{ParseOptions, parse_file, parse_module};
-pub use parse::parse;
+pub use parse::{parse, parse_partial};
 
 /// How deep brackets, blocks, runs of unary operators, `else if` chains and nested types together may go.
 pub const MAX_DEPTH: u32 = 256;

@@ -3,8 +3,8 @@
 use tc_support::{Diagnostics, Sources, render};
 use tc_target::KernelManifest;
 
-/// Diagnostics as a JSON array; each is an object with `severity`, `fault`, `code`, `message`, `location`, `labels`, `notes`
-/// and `help`.
+/// Diagnostics as a JSON array; each is an object with `severity`, `fault`, `code`, `message`, `location`, `labels`, `notes`,
+/// `help`, `fixes` and `pass`.
 pub fn diagnostics_json(diagnostics: &Diagnostics, sources: &Sources) -> String {
     array(diagnostics.iter().map(|one| render::json(one, sources).to_string()))
 }

@@ -4,7 +4,7 @@
 //! standard error. The exit status tells who has to act: 0 no one, 1 the author of the file, 2 the caller, 3 we.
 //!
 //! `args` is the command line, `drive` the modes and the inputs, `job` the way of one text to its output, `sink` where
-//! a job writes.
+//! a job writes, `lsp` the language server.
 
 mod args;
 mod bundle;
@@ -17,6 +17,7 @@ mod help;
 mod help_json;
 mod inputs;
 mod job;
+mod lsp;
 mod parallel;
 mod paths;
 mod show;
@@ -29,11 +30,13 @@ pub use args::{
     AnswerArgs, Args, BundleLink, Colour, DebugArgs, Emit, InPlace, InputArgs, RunArgs, ShowArgs, ShowChanged,
     SpaceArgs, VerifyEach, Via,
 };
+pub use lsp::serve;
 pub use tc_cli::{BUG, CALL, FINE, INPUT, Io};
 
 use std::ffi::OsString;
 
 /// Runs the tool with the command line `args`, whose first element is its name; returns the exit status.
-pub fn run(args: impl IntoIterator<Item = OsString>, io: Io<'_>) -> u8 {
-    tc_cli::run(args, io, drive::drive)
+pub fn run(args: impl IntoIterator<Item = OsString>, mut io: Io<'_>) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    lsp::answer(&args, &mut io).unwrap_or_else(|| tc_cli::run(args, io, drive::drive))
 }

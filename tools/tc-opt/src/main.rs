@@ -1,5 +1,6 @@
 //! `tc-opt`: reads `.tir` text, runs passes over it, writes text. The library does everything.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Passes make and drop many small things, which takes a tenth of their time with the allocator of the C library.
@@ -7,6 +8,10 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    if let Some(status) = tc_opt::serve(&args) {
+        return ExitCode::from(status);
+    }
     tc_cli::main(|args, io| {
         // Whoever makes a crash small meets it a hundred times, and reads of it once.
         if std::env::args_os().any(|arg| arg.to_string_lossy().starts_with("--reduce")) {

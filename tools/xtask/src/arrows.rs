@@ -45,7 +45,8 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("tc-python", &["tc"]),
     ("tc-build", &["tc"]),
     ("tc-cli", &["tc"]),
-    ("tc-opt", &["tc-cli"]),
+    ("tc-lsp", &["tc"]),
+    ("tc-opt", &["tc-cli", "tc-lsp"]),
     ("tc-run", &["tc-cli"]),
     ("tc-tune", &["tc-cli", "tc-search"]),
     // The runner calls the tools in process.

@@ -8,7 +8,7 @@ use crate::primitives::compute_root::root_at_end;
 use crate::primitives::set_scope::other_scope;
 use crate::remedy::Change;
 use crate::written;
-use tc_support::suggest;
+use tc_support::{Fix, FixEdit, Location, Pos, Span, suggest};
 
 /// Who proposes changes against a diagnostic; called for the directive in question, and for those that its labels name.
 pub(crate) type FixIts = &'static [fn(&mut Proposals<'_>)];
@@ -44,7 +44,8 @@ pub(crate) fn leave_out(proposals: &mut Proposals<'_>) {
         _ => "the",
     };
     let text = format!("leave out {which} {}", written::directive(sched, proposals.op));
-    proposals.push(Change::LeaveOut, text);
+    let fix = Fix::new(text, FixEdit::Remove { at: proposals.here() });
+    proposals.push(Change::LeaveOut, fix);
 }
 
 /// The schedule without the directive in question.
@@ -61,7 +62,13 @@ fn other_stage(proposals: &mut Proposals<'_>) {
     if let Some(near) = suggest::nearest(wanted, graph.tensor_names())
         && let Some(tensor) = graph.tensor_named(near)
     {
-        proposals.push(Change::Results(vec![Item::Tensor(tensor)]), format!("did you mean `{near}`?"));
+        // The name of an axis may follow behind a dot.
+        let at = match proposals.here() {
+            Location::Span(Span { start, .. }) => Span::new(start, Pos(start.0 + wanted.len() as u32)).into(),
+            other => other,
+        };
+        let fix = Fix::new(format!("did you mean `{near}`?"), FixEdit::Replace { at, text: near.to_string() });
+        proposals.push(Change::Results(vec![Item::Tensor(tensor)]), fix);
     }
 }
 
@@ -73,11 +80,13 @@ fn other_name_of_axis(proposals: &mut Proposals<'_>) {
     let data = &graph[stage];
     if let Some(&made) = data.leaves.iter().find(|&&leaf| &*graph[leaf].name == wanted) {
         let text = format!("`{wanted}` is made by a directive: write it without `{}.`", data.name);
-        return proposals.push(Change::Results(vec![Item::Axis(made)]), text);
+        let fix = Fix::new(text, FixEdit::Replace { at: proposals.here(), text: wanted.to_string() });
+        return proposals.push(Change::Results(vec![Item::Axis(made)]), fix);
     }
     let near = suggest::nearest(wanted, data.roots().map(|root| &*graph[root].name));
     if let Some(root) = near.and_then(|near| data.roots().find(|&root| &*graph[root].name == near)) {
-        let text = format!("did you mean `{}`?", written::axis(graph, root));
-        proposals.push(Change::Results(vec![Item::Axis(root)]), text);
+        let axis = written::axis(graph, root);
+        let fix = Fix::new(format!("did you mean `{axis}`?"), FixEdit::Replace { at: proposals.here(), text: axis });
+        proposals.push(Change::Results(vec![Item::Axis(root)]), fix);
     }
 }

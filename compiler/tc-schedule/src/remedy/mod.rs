@@ -20,7 +20,7 @@ use proposals::About;
 use tc_dialects::scope::Scope;
 use tc_dialects::wgmma;
 use tc_ir::{Func, Module, Op, Value};
-use tc_support::{Diagnostics, Location};
+use tc_support::{Diagnostics, Fix, Location};
 
 /// How many changes are tried for one schedule.
 const MAX_TRIES: usize = 48;
@@ -62,10 +62,10 @@ pub(crate) enum Change {
     AtEnd(Edit),
 }
 
-/// A change, and how it is reported.
+/// A change, and how it is reported: in words, and as an edit of the text.
 struct Candidate {
     patch: Patch,
-    text: String,
+    fix: Fix,
 }
 
 /// A schedule that is refused.
@@ -116,21 +116,35 @@ impl Refused<'_> {
                 one.fix_its.iter().for_each(|fix_it| fix_it(&mut proposals));
                 candidates.append(&mut proposals.list);
             }
-            let mut passed: Vec<String> = Vec::new();
-            for candidate in &candidates {
+            let any = !candidates.is_empty();
+            let mut passed: Vec<(Fix, bool)> = Vec::new();
+            for candidate in candidates {
                 if tries == 0 || passed.len() == MAX_TOLD {
                     break;
                 }
                 tries -= 1;
-                if self.passes(&candidate.patch, &all, nth) && !passed.contains(&candidate.text) {
-                    passed.push(candidate.text.clone());
+                let is_told = passed.iter().any(|(fix, _)| fix.title == candidate.fix.title);
+                if self.passes(&candidate.patch, &all, nth) && !is_told {
+                    let is_own = self.is_own(&candidate.patch);
+                    passed.push((candidate.fix, is_own));
                 }
             }
-            if !candidates.is_empty() {
-                tell(one, &passed);
+            if any {
+                tell(one, passed);
             }
         }
         found.into()
+    }
+
+    /// Does the change stand where the schedule does? In a function that it calls the names are others, and the change would
+    /// be one for all callers: it is told in words only.
+    fn is_own(&self, patch: &Patch) -> bool {
+        let is_brought = |op: Op| !self.sched.op_locs(op).directive.is_none();
+        let before = match patch.change {
+            Change::Hoist { before } => Some(before),
+            _ => None,
+        };
+        !is_brought(patch.at) && !before.is_some_and(is_brought)
     }
 
     /// Does the schedule lower with the change, but for what else was found?
@@ -167,15 +181,17 @@ fn identity(one: &ScheduleDiagnostic) -> (&'static str, Location) {
     (one.diagnostic.code, one.diagnostic.location.clone())
 }
 
-/// Tells what passed. A help that proposes a change gives way, since that was tried; one that states a fact becomes a note.
-fn tell(one: &mut ScheduleDiagnostic, passed: &[String]) {
+/// Tells what passed, and gives those as data that can be edits. A help that proposes a change gives way, since that was tried; one that states a fact becomes a note.
+fn tell(one: &mut ScheduleDiagnostic, passed: Vec<(Fix, bool)>) {
     let old = one.diagnostic.help.take();
     if one.states_a_fact {
         one.diagnostic.notes.extend(old);
     }
-    one.diagnostic.help = match passed {
+    let titles: Vec<&str> = passed.iter().map(|(fix, _)| fix.title.as_str()).collect();
+    one.diagnostic.help = match titles[..] {
         [] => None,
-        [only] => Some(only.clone()),
-        [first, rest @ ..] => Some(format!("{first}; or {}", rest.join(", or "))),
+        [only] => Some(only.to_string()),
+        [first, ref rest @ ..] => Some(format!("{first}; or {}", rest.join(", or "))),
     };
+    one.diagnostic.fixes = passed.into_iter().filter(|(_, is_own)| *is_own).map(|(fix, _)| fix).collect();
 }

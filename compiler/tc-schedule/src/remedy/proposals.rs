@@ -6,7 +6,7 @@ use crate::graph::{Attach, AxisId, Graph, Kind, StageId};
 use crate::{primitives, written};
 use tc_dialects::sched;
 use tc_ir::{Func, Loc, Op, Value};
-use tc_support::Location;
+use tc_support::{Fix, FixEdit, Location};
 
 /// The axes of at most so many loops are proposed.
 pub(crate) const MAX_AXES: usize = 12;
@@ -74,25 +74,37 @@ impl<'a> Proposals<'a> {
         if let Some(Item::Axis(axis)) = self.operand(nth) { Some(axis) } else { None }
     }
 
-    /// Proposes a change at the op, which `text` tells.
-    pub(crate) fn push(&mut self, change: Change, text: String) {
-        self.push_at(self.op, change, text);
+    /// Proposes a change at the op, as `fix` tells it.
+    pub(crate) fn push(&mut self, change: Change, fix: Fix) {
+        self.push_at(self.op, change, fix);
     }
 
-    pub(crate) fn push_at(&mut self, at: Op, change: Change, text: String) {
-        self.list.push(Candidate { patch: Patch { at, change }, text });
+    pub(crate) fn push_at(&mut self, at: Op, change: Change, fix: Fix) {
+        self.list.push(Candidate { patch: Patch { at, change }, fix });
     }
 
-    /// Proposes another directive in the place of the op.
-    pub(crate) fn instead(&mut self, text: String, edit: impl Fn(&mut Graph) + 'static) {
+    /// Where the op stands.
+    pub(crate) fn here(&self) -> Location {
+        self.sched.op_location(self.op)
+    }
+
+    /// Proposes that the op is written as `call`, which `change` makes of it.
+    pub(crate) fn rewritten(&mut self, call: String, change: Change) {
+        let fix = Fix::new(format!("`{call}`"), FixEdit::Replace { at: self.here(), text: call });
+        self.push(change, fix);
+    }
+
+    /// Proposes the directive `call` in the place of the op.
+    pub(crate) fn instead(&mut self, call: String, edit: impl Fn(&mut Graph) + 'static) {
         let edit: Edit = Box::new(edit);
-        self.push(Change::Instead(edit), text);
+        self.rewritten(call, Change::Instead(edit));
     }
 
-    /// Proposes another directive at the end.
-    pub(crate) fn at_end(&mut self, text: String, edit: impl Fn(&mut Graph) + 'static) {
+    /// Proposes the directive `call` at the end, as `title` tells it.
+    pub(crate) fn at_end(&mut self, title: String, call: String, edit: impl Fn(&mut Graph) + 'static) {
         let edit: Edit = Box::new(edit);
-        self.push(Change::AtEnd(edit), text);
+        let fix = Fix::new(title, FixEdit::InsertAtEnd { at: self.here(), text: call });
+        self.push(Change::AtEnd(edit), fix);
     }
 
     /// Proposes the call with another axis in the place of the last one, if that is the only one.
@@ -104,8 +116,8 @@ impl<'a> Proposals<'a> {
         let Item::Axis(axis) = self.item(value) else { return };
         let others = if self.attaches() { self.loops_of_readers(axis) } else { self.loops_like(axis) };
         for other in others.into_iter().filter(|&other| other != axis).take(MAX_AXES) {
-            let text = self.call_with(value, &written::axis(self.graph, other));
-            self.push(Change::Operands(vec![(value, Item::Axis(other))]), text);
+            let call = self.call_with(value, &written::axis(self.graph, other));
+            self.rewritten(call, Change::Operands(vec![(value, Item::Axis(other))]));
         }
     }
 
@@ -146,7 +158,7 @@ impl<'a> Proposals<'a> {
     /// The call with `text` in the place of the operand `value`.
     pub(crate) fn call_with(&self, value: Value, text: &str) -> String {
         let show = |operand: Value| if operand == value { text.to_string() } else { self.shown(operand) };
-        format!("`{}`", written::call(self.sched, self.op, &show))
+        written::call(self.sched, self.op, &show)
     }
 
     fn shown(&self, value: Value) -> String {

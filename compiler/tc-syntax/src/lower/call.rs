@@ -8,7 +8,7 @@ use tc_ir::attrs::AttrData;
 use tc_ir::builder::OpSpec;
 use tc_ir::opdef::{Context, Infer, OpDef, ParamKind, Results, Role};
 use tc_ir::{Attr, Attrs, Name, Op, Opcode, Type, TypeData, Value, keys};
-use tc_support::{counted, suggest};
+use tc_support::{Diagnostic, counted, suggest};
 
 /// The type of what comes out of something that declares no types.
 pub(super) const UNKNOWN_TYPE: &str = "unknown";
@@ -88,13 +88,15 @@ impl<'a> Lower<'a> {
                 return self.unknown_op(call, name, args, written);
             }
             let registry = self.func.registry();
-            let help = if name.contains('.') {
+            let near = if name.contains('.') {
                 suggest::nearest(name, registry.names())
             } else {
                 suggest::nearest(name, registry.short_names(self.context).chain(["if_then_else"]))
             };
-            let help = help.map(|near| format!("did you mean `{near}`?"));
-            self.error_with(name_range, "unknown-op", format!("unknown op `{}`", suggest::shorten(name)), help);
+            let near = near.map(str::to_string);
+            let text = format!("unknown op `{}`", suggest::shorten(name));
+            let error = Diagnostic::error("unknown-op", self.tree.span(name_range), text);
+            self.report(self.with_near(error, name_range, near));
             return None;
         };
         let row = self.func.registry().row(opcode);

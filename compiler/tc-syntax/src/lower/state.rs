@@ -8,7 +8,7 @@ use tc_ir::attrs::{BinOp, UnOp};
 use tc_ir::builder::OpSpec;
 use tc_ir::opdef::{Context, Role};
 use tc_ir::{Attr, Attrs, Builder, Func, Loc, Locs, Name, Op, Opcode, Region, Registry, Type, Value, keys};
-use tc_support::{Diagnostic, Diagnostics, Pos, suggest};
+use tc_support::{Diagnostic, Diagnostics, Fix, FixEdit, Pos, suggest};
 
 /// The ops behind sugar, looked up once an item.
 #[derive(Clone, Copy)]
@@ -208,7 +208,19 @@ impl<'a> Lower<'a> {
         if self.missing.contains(name) {
             return;
         }
-        let help = suggest::nearest(name, self.visible_names()).map(|near| format!("did you mean `{near}`?"));
-        self.error_with(range, "unknown-name", format!("nothing is called `{}` here", suggest::shorten(name)), help);
+        let near = suggest::nearest(name, self.visible_names()).map(str::to_string);
+        let text = format!("nothing is called `{}` here", suggest::shorten(name));
+        let error = Diagnostic::error("unknown-name", self.tree.span(range), text);
+        // The name of an axis may follow behind a dot.
+        let head = TextRange::new(range.start, range.start + name.len() as u32);
+        self.report(self.with_near(error, head, near));
+    }
+
+    /// `error`, with the name that may be meant at `range`.
+    pub(super) fn with_near(&self, error: Diagnostic, range: TextRange, near: Option<String>) -> Diagnostic {
+        let Some(near) = near else { return error };
+        let title = format!("did you mean `{near}`?");
+        let at = self.tree.span(range).into();
+        error.help(title.clone()).fix(Fix::new(title, FixEdit::Replace { at, text: near }))
     }
 }

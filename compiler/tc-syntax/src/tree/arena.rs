@@ -262,7 +262,8 @@ impl Tree {
     pub(crate) fn close<T: Node>(&mut self, start: Option<Slot<T>>) -> List<T> {
         let Some(Slot(start, _)) = start else { return List::EMPTY };
         let Arena { nodes, open } = T::arena_mut(self);
-        // After a syntax error `start` may lie past the end; such a tree is never handed out.
+        // After a syntax error `start` may lie past the end, and nodes of a list that was given up be at its end; only
+        // `parse_partial` hands out such a tree.
         let start = (start as usize).min(open.len());
         let list = List::at(nodes.len(), open.len() - start);
         nodes.extend(open.drain(start..));

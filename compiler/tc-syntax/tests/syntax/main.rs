@@ -3,6 +3,7 @@
 mod dump;
 mod errors;
 mod hostile;
+mod partial;
 mod random;
 
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! Random texts: the parser ends, without a panic, and what it says has places.
 
+use crate::partial::partial;
 use crate::{examples, parse};
 use proptest::prelude::*;
 
@@ -89,6 +90,7 @@ proptest! {
     #[test]
     fn any_text_is_read_to_its_end(text in "\\PC{0,200}") {
         parse(&text);
+        partial(&text);
     }
 
     #[test]
@@ -107,6 +109,7 @@ proptest! {
             text.push_str(if space { " " } else { "" });
         }
         parse(&text);
+        partial(&text);
     }
 
     #[test]
@@ -128,6 +131,7 @@ proptest! {
             text.replace_range(at..end.max(at), PIECES[piece]);
         }
         parse(&text);
+        partial(&text);
     }
 }
 

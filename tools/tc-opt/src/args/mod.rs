@@ -21,7 +21,9 @@ use tc_cli::AboutArgs;
 /// Reads tensor programs as text, runs passes over them and writes them as text.
 #[derive(Clone, Parser, Debug)]
 #[command(name = "tc-opt", version, max_term_width = 120)]
-#[command(after_help = "Exit status: 0 fine, 1 the input is at fault, 2 the call is at fault, 3 a bug of tc.")]
+#[command(
+    after_help = "`tc-opt lsp` serves editors: docs/editors.md.\n\nExit status: 0 fine, 1 the input is at fault, 2 the call is at fault, 3 a bug of tc."
+)]
 pub struct Args {
     /// What is read, and where the result goes.
     #[command(flatten)]

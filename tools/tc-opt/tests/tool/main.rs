@@ -6,6 +6,7 @@ mod bundle;
 mod debug;
 mod inputs;
 mod kept;
+mod lsp;
 mod paths;
 mod semantics;
 mod space;

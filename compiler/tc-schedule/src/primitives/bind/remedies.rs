@@ -7,6 +7,7 @@ use crate::written;
 use tc_dialects::sched;
 use tc_dialects::tir::Coordinate;
 use tc_ir::Op;
+use tc_support::{Fix, FixEdit};
 
 /// Other coordinates of the same kind.
 pub(super) fn other_coordinate(proposals: &mut Proposals<'_>) {
@@ -18,8 +19,8 @@ pub(super) fn other_coordinate(proposals: &mut Proposals<'_>) {
     let Some(coordinate) = word.and_then(Coordinate::parse) else { return };
     for other in Coordinate::ALL.into_iter().filter(|other| other.is_thread() == coordinate.is_thread()) {
         if other != coordinate {
-            let text = format!("`bind({}, {})`", written::axis(proposals.graph, axis), other.name());
-            proposals.instead(text, move |graph| graph[axis].kind = Kind::Launch(other));
+            let call = format!("bind({}, {})", written::axis(proposals.graph, axis), other.name());
+            proposals.instead(call, move |graph| graph[axis].kind = Kind::Launch(other));
         }
     }
 }
@@ -41,7 +42,8 @@ pub(crate) fn wider_split(proposals: &mut Proposals<'_>) {
     let key = if schedule.param_operands(split, 1).is_empty() { "nparts" } else { "factor" };
     for extent in bound_extents(graph, axis) {
         let text = format!("split by `{key} = {extent}` where `{}` is made", graph[axis].name);
-        proposals.push_at(split, Change::Operands(vec![(factor, Item::Int(extent))]), text);
+        let edit = FixEdit::SetArgument { at: schedule.op_location(split), key, text: extent.to_string() };
+        proposals.push_at(split, Change::Operands(vec![(factor, Item::Int(extent))]), Fix::new(text, edit));
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn readers_there_are(proposals: &mut Proposals<'_>) {
     let all: Vec<StageId> = graph.order.iter().copied().filter(reads).take(MAX_AXES).collect();
     for stage in all {
         let item = Item::Tensor(TensorRef { stage, result: 0 });
-        let text = proposals.call_with(*reader, &written::stage(graph, stage));
-        proposals.push(Change::Operands(vec![(*reader, item)]), text);
+        let call = proposals.call_with(*reader, &written::stage(graph, stage));
+        proposals.rewritten(call, Change::Operands(vec![(*reader, item)]));
     }
 }

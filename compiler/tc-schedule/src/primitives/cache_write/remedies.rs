@@ -4,6 +4,7 @@ use crate::remedy::{Change, Proposals};
 use crate::written;
 use tc_ir::Op;
 use tc_ir::opdef::Role;
+use tc_support::{Fix, FixEdit};
 
 /// The directive before the one that came too early.
 pub(super) fn hoist(proposals: &mut Proposals<'_>) {
@@ -15,6 +16,7 @@ pub(super) fn hoist(proposals: &mut Proposals<'_>) {
     }
     if let Some(&before) = directives.next() {
         let text = format!("write it before that {}", written::directive(sched, before));
-        proposals.push(Change::Hoist { before }, text);
+        let edit = FixEdit::Move { at: proposals.here(), before: sched.op_location(before) };
+        proposals.push(Change::Hoist { before }, Fix::new(text, edit));
     }
 }

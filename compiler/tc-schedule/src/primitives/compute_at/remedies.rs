@@ -11,8 +11,8 @@ pub(crate) fn other_loop(proposals: &mut Proposals<'_>) {
     }
     let Some((stage, graph)) = proposals.stage_at_end() else { return };
     for axis in loops_of_readers(graph, stage) {
-        let text = format!("`compute_at({}, {})` at the end", written::stage(graph, stage), written::axis(graph, axis));
-        proposals.at_end(text, move |graph| graph[stage].attach = Attach::At(axis));
+        let call = format!("compute_at({}, {})", written::stage(graph, stage), written::axis(graph, axis));
+        proposals.at_end(format!("`{call}` at the end"), call, move |graph| graph[stage].attach = Attach::At(axis));
     }
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn root_instead(proposals: &mut Proposals<'_>) {
         && proposals.is_first()
         && proposals.attaches()
     {
-        let text = format!("`compute_root({})`", written::stage(proposals.graph, stage));
-        proposals.instead(text, move |graph| graph[stage].attach = Attach::Root);
+        let call = format!("compute_root({})", written::stage(proposals.graph, stage));
+        proposals.instead(call, move |graph| graph[stage].attach = Attach::Root);
     }
 }

@@ -46,7 +46,7 @@ impl Primitive for ComputeRoot {
 /// The stage in question at the root.
 pub(crate) fn root_at_end(proposals: &mut Proposals<'_>) {
     if let Some((stage, graph)) = proposals.stage_at_end() {
-        let text = format!("`compute_root({})`", written::stage(graph, stage));
-        proposals.at_end(text, move |graph| graph[stage].attach = Attach::Root);
+        let call = format!("compute_root({})", written::stage(graph, stage));
+        proposals.at_end(format!("`{call}`"), call, move |graph| graph[stage].attach = Attach::Root);
     }
 }

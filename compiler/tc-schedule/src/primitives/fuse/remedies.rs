@@ -5,6 +5,7 @@ use crate::graph::{AxisId, Graph};
 use crate::remedy::{Change, Proposals};
 use crate::written;
 use tc_ir::Value;
+use tc_support::{Fix, FixEdit};
 
 /// `fuse` of loops that are not adjacent: in the order in which they stand, or after a `reorder`.
 pub(super) fn order_first(proposals: &mut Proposals<'_>) {
@@ -21,16 +22,17 @@ pub(super) fn order_first(proposals: &mut Proposals<'_>) {
         return;
     }
     if sorted != axes {
-        let text = format!("`fuse({})`", written::axes(graph, &sorted));
+        let call = format!("fuse({})", written::axes(graph, &sorted));
         let items = operands.iter().copied().zip(sorted.iter().map(|&axis| Item::Axis(axis))).collect();
-        proposals.push(Change::Operands(items), text);
+        proposals.rewritten(call, Change::Operands(items));
     }
     let (Some(low), Some(high)) = (position(&sorted[0]), sorted.last().and_then(position)) else { return };
     let between = leaves[low..=high].iter().copied().filter(|leaf| !axes.contains(leaf));
     let span: Vec<AxisId> = axes.iter().copied().chain(between).collect();
     let mut order = leaves.clone();
     order.splice(low..=high, span.iter().copied());
-    let text = format!("`reorder({})` before it", written::axes(graph, &span));
+    let call = format!("reorder({})", written::axes(graph, &span));
     let edit = move |graph: &mut Graph| graph[stage].leaves.clone_from(&order);
-    proposals.push(Change::Before(Box::new(edit)), text);
+    let fix = Fix::new(format!("`{call}` before it"), FixEdit::InsertBefore { at: proposals.here(), text: call });
+    proposals.push(Change::Before(Box::new(edit)), fix);
 }

@@ -9,7 +9,7 @@ pub(super) fn attach_instead(proposals: &mut Proposals<'_>) {
     let graph = proposals.graph;
     let Some(stage) = proposals.stage(0) else { return };
     for axis in loops_of_readers(graph, stage) {
-        let text = format!("`compute_at({}, {})`", written::stage(graph, stage), written::axis(graph, axis));
-        proposals.instead(text, move |graph| graph[stage].attach = Attach::At(axis));
+        let call = format!("compute_at({}, {})", written::stage(graph, stage), written::axis(graph, axis));
+        proposals.instead(call, move |graph| graph[stage].attach = Attach::At(axis));
     }
 }

@@ -1,9 +1,10 @@
 //! What is proposed for a list of loops that cannot be reordered.
 
-use crate::graph::AxisId;
-use crate::remedy::Proposals;
+use crate::graph::{AxisId, Graph};
+use crate::remedy::{Change, Proposals};
 use crate::written;
 use tc_dialects::sched;
+use tc_support::{Fix, FixEdit};
 
 /// A list that names an axis twice, without the second time.
 pub(super) fn once(proposals: &mut Proposals<'_>) {
@@ -28,12 +29,11 @@ pub(super) fn once(proposals: &mut Proposals<'_>) {
         .iter()
         .map(|leaf| if axes.contains(leaf) { next.next().copied() } else { Some(*leaf) })
         .collect();
-    let text = if axes.len() == 1 {
-        "leave it out".to_string()
-    } else {
-        format!("`reorder({})`", written::axes(graph, &axes))
-    };
-    if let Some(order) = order {
-        proposals.instead(text, move |graph| graph[stage].leaves.clone_from(&order));
+    let Some(order) = order else { return };
+    let edit = move |graph: &mut Graph| graph[stage].leaves.clone_from(&order);
+    if axes.len() == 1 {
+        let fix = Fix::new("leave it out", FixEdit::Remove { at: proposals.here() });
+        return proposals.push(Change::Instead(Box::new(edit)), fix);
     }
+    proposals.instead(format!("reorder({})", written::axes(graph, &axes)), edit);
 }

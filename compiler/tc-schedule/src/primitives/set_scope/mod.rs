@@ -69,8 +69,8 @@ pub(crate) fn other_scope(proposals: &mut Proposals<'_>) {
     let Some((stage, graph)) = proposals.stage_at_end() else { return };
     for scope in [Scope::Local, Scope::Shared, Scope::Global] {
         if graph.scope_of(stage) != scope {
-            let text = format!("`set_scope({}, {})`", written::stage(graph, stage), scope.name());
-            proposals.at_end(text, move |graph| graph[stage].scope = Some(scope));
+            let call = format!("set_scope({}, {})", written::stage(graph, stage), scope.name());
+            proposals.at_end(format!("`{call}`"), call, move |graph| graph[stage].scope = Some(scope));
         }
     }
 }
