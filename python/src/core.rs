@@ -8,6 +8,7 @@ use tc::run::Define;
 use tc::runtime::code_cache::{self, CodeCache, CompileOptions};
 use tc::runtime::shapes::{CODE, Shape, Signature, fit};
 use tc::runtime::{Array, Code, CudaDevice, DType, Element, Given, Program, Resident, nvrtc};
+use tc::support::elem::ElemKind;
 use tc::support::{Diagnostic, Location};
 use tc::target::Param;
 
@@ -253,15 +254,32 @@ fn machine_code(program: &Program, max_version: Option<(u32, u32)>, line_info: b
 
 /// A value in the first bytes of a word, as kernels take it; `None` where the type does not hold it.
 pub(crate) fn word(dtype: DType, value: Element) -> Option<u64> {
-    match (dtype.elem().format(), value) {
-        (None, Element::Int(value)) => dtype.elem().fit(value)?,
-        (Some(_), Element::Float(_)) => 0,
+    let value = match (dtype.elem().format(), value) {
+        (None, Element::Int(value)) => {
+            let (low, high) = range(dtype);
+            (low..=high).contains(&value).then_some(Element::Int(value))?
+        }
         // A whole number is a float too.
-        (Some(_), Element::Int(value)) => return word(dtype, Element::Float(value as f64)),
+        (Some(_), Element::Int(value)) => Element::Float(value as f64),
+        (Some(_), Element::Float(value)) => Element::Float(value),
         (None, Element::Float(_)) => return None,
     };
     let one = Array::scalar(dtype, value);
+    // A finite number stays finite, though rounded.
+    if value.to_f64().is_finite() && !one.get(0).to_f64().is_finite() {
+        return None;
+    }
     let mut word = [0; 8];
     word[..one.bytes().len()].copy_from_slice(one.bytes());
     Some(u64::from_ne_bytes(word))
+}
+
+/// The least and the greatest number of an integer type; 0 and 1 of a truth value.
+fn range(dtype: DType) -> (i128, i128) {
+    let bits = dtype.bytes() * 8;
+    match dtype.elem().kind() {
+        ElemKind::Bool => (0, 1),
+        ElemKind::Unsigned => (0, (1 << bits) - 1),
+        ElemKind::Signed | ElemKind::Float => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+    }
 }

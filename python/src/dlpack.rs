@@ -130,11 +130,14 @@ impl Exchange {
     }
 
     /// The stream that the library works on now; `None` where it does not say.
-    pub(crate) fn stream(self, device: Device) -> Option<u64> {
+    pub(crate) fn stream(self, py: Python<'_>, device: Device) -> PyResult<Option<u64>> {
+        let Some(current_stream) = self.0.current_stream else { return Ok(None) };
         let mut stream = std::ptr::null_mut();
         // SAFETY: the interpreter is attached, and the pointer is valid for a write.
-        let status = unsafe { self.0.current_stream?(device.kind, device.id, &mut stream) };
-        (status == 0).then_some(stream as u64)
+        match unsafe { current_stream(device.kind, device.id, &mut stream) } {
+            0 => Ok(Some(stream as u64)),
+            _ => Err(PyErr::take(py).unwrap_or_else(unreadable)),
+        }
     }
 }
 
@@ -171,27 +174,26 @@ impl Lent {
     /// Takes what the capsule holds.
     pub(crate) fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Lent> {
         let pointer = capsule.as_ptr();
-        let held = |(name, used): (&CStr, &'static CStr)| {
-            // SAFETY: the functions take any object, and say whether it is a capsule of that name. A name that a capsule is
-            // given lives as long as the program.
-            unsafe {
-                if ffi::PyCapsule_IsValid(pointer, name.as_ptr()) == 0 {
-                    return None;
-                }
-                let held = ffi::PyCapsule_GetPointer(pointer, name.as_ptr());
-                ffi::PyCapsule_SetName(pointer, used.as_ptr());
-                Some(held)
-            }
+        // SAFETY: the functions take any object, and say whether it is a capsule of that name.
+        let held = |(name, _): (&CStr, &'static CStr)| unsafe {
+            let is_valid = ffi::PyCapsule_IsValid(pointer, name.as_ptr()) != 0;
+            is_valid.then(|| ffi::PyCapsule_GetPointer(pointer, name.as_ptr()))
         };
+        // SAFETY: the capsule was just seen to be one; the name that it is given lives as long as the program.
+        let take = |(_, used): (&CStr, &'static CStr)| unsafe { ffi::PyCapsule_SetName(pointer, used.as_ptr()) };
         if let Some(held) = held(VERSIONED) {
             // SAFETY: what a capsule of that name holds begins with a version.
             let version = unsafe { &*held.cast::<Version>() };
             if version.major != MAJOR {
+                // The capsule keeps what it holds, and gives it back.
                 return Err(PyBufferError::new_err(format!("DLPack {} is not known here", version.major)));
             }
+            take(VERSIONED);
             return Ok(Lent::Versioned(held));
         }
-        held(OLD).map(Lent::Old).ok_or_else(unreadable)
+        let held = held(OLD).ok_or_else(unreadable)?;
+        take(OLD);
+        Ok(Lent::Old(held))
     }
 
     /// The array, valid as long as this.

@@ -35,7 +35,11 @@ impl Kernel {
                 alone(py, self.core.wrong(idx, text))
             });
         }
-        let Some(tensor) = looker.look(object)? else {
+        let found = looker.look(object).map_err(|error| {
+            let text = format!("is {}, which cannot be read: {error}", shown(object));
+            alone(py, self.core.wrong(idx, text))
+        });
+        let Some(tensor) = found? else {
             let text = format!("is {}, and an array on a GPU is expected", shown(object));
             return Err(alone(py, self.core.wrong(idx, text)));
         };
@@ -263,7 +267,7 @@ fn current_stream<'a>(py: Python<'_>, arrays: impl Iterator<Item = &'a Tensor>) 
     for array in arrays {
         match array.library {
             Library::Exchange(exchange) => {
-                if let Some(stream) = exchange.stream(array.device) {
+                if let Some(stream) = exchange.stream(py, array.device)? {
                     return Ok(stream);
                 }
             }
@@ -272,6 +276,7 @@ fn current_stream<'a>(py: Python<'_>, arrays: impl Iterator<Item = &'a Tensor>) 
                 let stream = CURRENT.import(py, "cupy.cuda", "get_current_stream")?.call0()?;
                 return stream.getattr(intern!(py, "ptr"))?.extract();
             }
+            Library::Stream(stream) => return Ok(stream),
             Library::Other => {}
         }
     }

@@ -4,7 +4,7 @@ use crate::arrays::{Named, given, shown};
 use crate::core::Core;
 use crate::error::{alone, failure, raised, refused};
 use crate::kernel::Kernel;
-use crate::options::{self, check_names, compiler, values};
+use crate::options::{self, check_inputs, check_names, compiler, values};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use tc::pass::{Instrument, PassAt, PassRecord};
 use tc::report::page::{Emitted, Page, Run};
 use tc::report::recorder::Recorder;
 use tc::run::cases::{is_operator, is_program, to_check, to_evaluate};
-use tc::run::{Case, CheckOptions, Choice, Define, Machine, Verdict};
+use tc::run::{Argument, Case, CheckOptions, Choice, Define, Machine, Verdict};
 use tc::support::{Diagnostic, Diagnostics, Location, render};
 use tc::target::Target;
 use tc::{Compiler, Failure, Via, dialects, ir, report, sim};
@@ -181,6 +181,13 @@ impl Module {
             .detach(|| {
                 let case = self.one(to_evaluate(&self.module, choice(&chosen)))?;
                 let done = tc::run::evaluate(&compiler, &self.module, &case, &mut Machine::Simulator, &options)?;
+                let is_missing =
+                    |argument: &&Argument| argument.is_input && !argument.given && !options.inputs.is_empty();
+                if let Some(missing) = done.arguments.iter().find(is_missing) {
+                    let text = format!("no array is given for `{}`", missing.name);
+                    let wrong = Diagnostic::error("bad-argument", Location::None, text);
+                    return Err(failure(wrong.help("give all inputs, or none: they are drawn then"), &done.sources));
+                }
                 if done.ok { Ok(done) } else { Err(Failure { diagnostics: done.diagnostics, sources: done.sources }) }
             })
             .map_err(|failed| raised(py, &failed))?;
@@ -222,6 +229,7 @@ impl Module {
         seed: u64,
     ) -> PyResult<CheckOptions> {
         let (defines, inputs) = (self.defines(py, defines)?, given(py, inputs)?);
+        check_inputs(&self.module, inputs.iter().map(|(name, _)| name)).map_err(|wrong| alone(py, wrong))?;
         Ok(CheckOptions { seed, defines, inputs, ..CheckOptions::default() })
     }
 

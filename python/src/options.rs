@@ -50,8 +50,22 @@ pub(crate) fn check_names(module: &ir::Module, defines: &[Define]) -> Result<(),
         names.extend(item.header.symbols.iter().map(|symbol| item.text(symbol.name).to_string()));
         names.extend(item.params().iter().map(|&param| item.value_text(param).to_string()));
     }
-    let Some((unknown, _)) = defines.iter().find(|(name, _)| !names.contains(name)) else { return Ok(()) };
-    let wrong = format!("nothing here has a size or a parameter `{}`", tc::support::suggest::shorten(unknown));
+    refuse_unknown("a size or a parameter", defines.iter().map(|(name, _)| name), &names)
+}
+
+/// Refuses arrays for names that nothing of `module` takes.
+pub(crate) fn check_inputs<'a>(module: &ir::Module, given: impl Iterator<Item = &'a String>) -> Result<(), Diagnostic> {
+    let params = module.items.iter().flat_map(|item| item.params().iter().map(|&param| item.value_text(param)));
+    refuse_unknown("an argument", given, &params.map(str::to_string).collect::<Vec<_>>())
+}
+
+fn refuse_unknown<'a>(
+    what: &str,
+    mut given: impl Iterator<Item = &'a String>,
+    names: &[String],
+) -> Result<(), Diagnostic> {
+    let Some(unknown) = given.find(|name| !names.contains(name)) else { return Ok(()) };
+    let wrong = format!("nothing here has {what} `{}`", tc::support::suggest::shorten(unknown));
     let help = tc::support::suggest::did_you_mean(unknown, names.iter().map(String::as_str));
     Err(Diagnostic { help, ..Diagnostic::error("bad-argument", Location::None, wrong) })
 }

@@ -50,6 +50,8 @@ impl std::ops::Deref for Extents {
 pub(crate) enum Library {
     Exchange(Exchange),
     CuPy,
+    /// By the array.
+    Stream(u64),
     /// It does not.
     Other,
 }
@@ -65,7 +67,7 @@ enum Way {
 
 /// Types of arrays, each with how they are looked at.
 static TYPES: Mutex<Vec<(Py<PyType>, Way)>> = Mutex::new(Vec::new());
-/// So many types are remembered; more are asked each time.
+/// So many types are remembered, the newest.
 const MAX_TYPES: usize = 64;
 
 /// Looks at arrays of one call: most are of one type.
@@ -107,17 +109,20 @@ impl Looker {
         {
             return way;
         }
-        let mut types = TYPES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let way = match types.iter().find(|(known, _)| known.as_ptr() as usize == address) {
-            Some((_, way)) => *way,
-            None => {
-                let way = Way::of(&of);
-                if types.len() < MAX_TYPES {
-                    types.push((of.unbind(), way));
-                }
-                way
-            }
-        };
+        let types = || TYPES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let known = types().iter().find(|(known, _)| known.as_ptr() as usize == address).map(|(_, way)| *way);
+        let way = known.unwrap_or_else(|| {
+            // A type may run code of its own when it is asked, and call a kernel: nothing is locked meanwhile.
+            let way = Way::of(&of);
+            let forgotten = {
+                let mut types = types();
+                let oldest = (types.len() >= MAX_TYPES).then(|| types.remove(0));
+                types.push((of.unbind(), way));
+                oldest
+            };
+            drop(forgotten);
+            way
+        });
         self.last = Some((address, way));
         way
     }
@@ -180,6 +185,9 @@ pub(crate) fn of_dlpack(tensor: &DlTensor, library: Library, (lent, is_read_only
 
 /// Do elements with these strides lie row by row without gaps?
 fn is_dense(shape: &[i64], strides: &[i64]) -> bool {
+    if shape.len() != strides.len() {
+        return false;
+    }
     if shape.contains(&0) {
         return true;
     }
@@ -208,6 +216,17 @@ fn of_interface(object: &Bound<'_, PyAny>, interface: &Bound<'_, PyAny>) -> PyRe
         Some(strides) => strides.extract()?,
         None => None,
     };
+    let given = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
+        Ok(interface.get_item(name)?.filter(|value| !value.is_none()))
+    };
+    if given("mask")?.is_some() {
+        return Err(pyo3::exceptions::PyBufferError::new_err("it has a mask"));
+    }
+    // 1 and 2 are the default streams, which the driver takes as they are.
+    let library = match given("stream")? {
+        Some(stream) => Library::Stream(stream.extract()?),
+        None => Library::Other,
+    };
     let width = i64::from(dtype.bits / 8).max(1);
     let is_dense = strides.is_none_or(|strides| {
         let elements: Vec<i64> = strides.iter().map(|stride| stride / width).collect();
@@ -225,7 +244,7 @@ fn of_interface(object: &Bound<'_, PyAny>, interface: &Bound<'_, PyAny>) -> PyRe
         shape: Extents::Own(shape.into()),
         is_dense,
         is_read_only,
-        library: Library::Other,
+        library,
         _lent: None,
     })
 }

@@ -118,8 +118,10 @@ def test_kernels_say_what_they_take(blur):
 def test_templates_fill_in_parts():
     text = "te.func @f(A: $kind[$n]) -> $kind[$n] {\n  compute B[i: $n] = A[i] * 2.0\n  return B\n}\n"
     assert "f64[12]" in str(tirc.template(text, kind="f64", n=12))
-    with pytest.raises(KeyError):
+    with pytest.raises(tirc.ArgumentError, match="has a part 'n', and none is given"):
         tirc.template(text, kind="f64")
+    with pytest.raises(tirc.ArgumentError, match="for a dollar"):
+        tirc.template("// $5")
 
 
 @pytest.mark.parametrize(
@@ -180,3 +182,39 @@ def test_importing_is_quick():
         for _ in range(5)
     ]
     assert min(times) < 0.1
+
+
+def test_arrays_of_any_order_of_bytes_are_read(blur):
+    a = np.arange(1024, dtype=np.float32)
+    wanted = blur.evaluate(inputs={"A": a})["B"]
+    np.testing.assert_array_equal(blur.evaluate(inputs={"A": a.astype(">f4")})["B"], wanted)
+    np.testing.assert_array_equal(blur.evaluate(inputs={"A": np.repeat(a, 2)[::2]})["B"], wanted)
+    with pytest.raises(tirc.ArgumentError, match="masked"):
+        blur.evaluate(inputs={"A": np.ma.masked_array(a, mask=a > 5)})
+
+
+def test_inputs_are_called_as_the_text_calls_them(blur):
+    a = np.zeros(1024, np.float32)
+    for call in (blur.evaluate, blur.check):
+        with pytest.raises(tirc.ArgumentError, match="did you mean `A`"):
+            call(inputs={"a": a})
+    two = tirc.parse("te.func @f(A: f32[4], B: f32[4]) -> f32[4] {\n  compute C[i: 4] = A[i] + B[i]\n  return C\n}\n")
+    with pytest.raises(tirc.ArgumentError, match="no array is given for `B`"):
+        two.evaluate(inputs={"A": a[:4]})
+    assert two.evaluate()["C"].shape == (4,)
+
+
+def test_values_are_keywords_or_a_mapping(blur):
+    for checks in (blur.check(schedule="threads", block=256), blur.check(values={"block": 256})):
+        assert checks[0].point == {"block": 256}
+    assert blur.compile(block=256, target="sm_80").point == {"block": 256}
+    assert str(blur.run("schedule{name=threads}", values={"block": 256})) == str(
+        blur.run("schedule{name=threads}", block=256)
+    )
+
+
+def test_formulas_stop_where_the_first_operand_decides():
+    from tirc.shapes import value
+
+    assert value({"or": [{"eq": ["n", 0]}, {"div": [5, "n"]}]}, {"n": 0}) == 1
+    assert value({"and": [{"ne": ["n", 0]}, {"div": [5, "n"]}]}, {"n": 0}) == 0

@@ -51,7 +51,11 @@ def numpy_type(own: str) -> np.dtype[Any]:
 
 def given(name: str, array: Any, expected: str | None) -> Named:
     """`array` for the native module. Where its type is given by its bits, `expected` says what it is."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise ArgumentError(f"error[bad-argument]: argument `{name}` is a masked array", [])
     array = np.asarray(array)
+    # The simulator takes the machine's order of bytes.
+    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
     own = _NAMES.get(array.dtype.name)
     if own is not None and own != expected and expected in _ML and _ML[expected][1] == array.dtype.name:
         own = expected

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from .errors import Diagnostic
+from .errors import ArgumentError, Diagnostic
 from .highlight import highlighted
 
 if TYPE_CHECKING:
@@ -137,17 +137,21 @@ class Module:
         """The programs by name."""
         return {item.name: item for item in self.items if item.kind == "program"}
 
-    def run(self, pipeline: str, *, target: str | None = None, **defines: int) -> Module:
+    def run(self, pipeline: str, *, target: str | None = None, values: Values | None = None, **named: int) -> Module:
         """What a pass pipeline makes of it, as `tc-opt --pass-pipeline` does."""
-        return Module(self._native.run(pipeline, target, defines))
+        return Module(self._native.run(pipeline, target, {**(values or {}), **named}))
 
-    def trace(self, pipeline: str, *, target: str | None = None, **defines: int) -> list[tuple[str, str]]:
+    def trace(
+        self, pipeline: str, *, target: str | None = None, values: Values | None = None, **named: int
+    ) -> list[tuple[str, str]]:
         """The text after each pass: names of passes and texts."""
-        return self._native.trace(pipeline, target, defines)
+        return self._native.trace(pipeline, target, {**(values or {}), **named})
 
-    def page(self, pipeline: str = "cuda", *, target: str | None = None, **defines: int) -> Page:
+    def page(
+        self, pipeline: str = "cuda", *, target: str | None = None, values: Values | None = None, **named: int
+    ) -> Page:
         """A page that shows the program after each pass, the kernels and what they ask of the GPU."""
-        return Page(self._native.page(pipeline, target, defines))
+        return Page(self._native.page(pipeline, target, {**(values or {}), **named}))
 
     def emit(self, form: str = "cuda", *, target: str | None = None) -> str:
         """The `cuda`, `mlir` or `ptx` of a module that went through the pipeline `cuda`."""
@@ -167,6 +171,7 @@ class Module:
         values: Values | None = None,
         seed: int = 0,
         target: str | None = None,
+        **named: int,
     ) -> Checks:
         """Compares schedules and programs with their operator's definition, on the simulator: values, races, bounds.
 
@@ -174,7 +179,7 @@ class Module:
         of schedules.
         """
         given = self._inputs(inputs)
-        native = self._native.check((operator, schedule), dict(values or {}), given, seed, target)
+        native = self._native.check((operator, schedule), {**(values or {}), **named}, given, seed, target)
         return Checks(_check(one) for one in json.loads(native))
 
     def evaluate(
@@ -186,10 +191,14 @@ class Module:
         values: Values | None = None,
         seed: int = 0,
         target: str | None = None,
+        **named: int,
     ) -> dict[str, np.ndarray]:
-        """The results by name: of an operator by its definition, under a schedule, or of a program, on the simulator."""
+        """The results by name: of an operator by its definition, under a schedule, or of a program, on the simulator.
+
+        `inputs` are all that is read, by name; without any they are drawn from `seed`.
+        """
         given = self._inputs(inputs)
-        native = self._native.evaluate((operator, schedule), dict(values or {}), given, seed, target)
+        native = self._native.evaluate((operator, schedule), {**(values or {}), **named}, given, seed, target)
         from . import arrays
 
         return {one[0]: arrays.back(one) for one in native}
@@ -204,6 +213,7 @@ class Module:
         symbolic: bool = False,
         tf32: bool = False,
         keep_lines: bool = False,
+        **named: int,
     ) -> _native.Kernel:
         """A kernel for `target`, or for the first GPU.
 
@@ -212,7 +222,7 @@ class Module:
         `tf32` lets the rules round factors of f32 products. `keep_lines` keeps the lines of the source for profilers.
         """
         chosen = (operator, schedule)
-        return self._native.compile(chosen, dict(values or {}), target, symbolic, tf32, keep_lines)
+        return self._native.compile(chosen, {**(values or {}), **named}, target, symbolic, tf32, keep_lines)
 
     def _inputs(self, inputs: Mapping[str, Any] | None) -> list[Named]:
         # NumPy takes longer to import than all else here.
@@ -266,6 +276,12 @@ class _Template(string.Template):
     idpattern = r"(?a:[_A-Za-z][_A-Za-z0-9]*)"
 
 
-def template(text: str, name: str = "<string>", **parts: object) -> Module:
-    """Reads a text in which `$name` stands for a part: a number, a type, or lines."""
-    return parse(_Template(text).substitute({key: str(part) for key, part in parts.items()}), name)
+def template(text: str, name: str = "<string>", /, **parts: object) -> Module:
+    """Reads a text in which `$part` or `${part}` stands for a part: a number, a type, or lines. `$$` is a dollar."""
+    try:
+        filled = _Template(text).substitute({key: str(part) for key, part in parts.items()})
+    except KeyError as missing:
+        raise ArgumentError(f"error[bad-argument]: the template has a part {missing}, and none is given", []) from None
+    except ValueError as wrong:
+        raise ArgumentError(f"error[bad-argument]: {wrong}\n  = help: write `$$` for a dollar", []) from None
+    return parse(filled, name)

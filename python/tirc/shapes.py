@@ -64,7 +64,11 @@ def value(extent: Extent, sizes: dict[str, Any]) -> Any:
     """The value of an extent."""
     if isinstance(extent, dict):
         ((op, (one, other)),) = extent.items()
-        return _OPS[op](value(one, sizes), value(other, sizes))
+        first = value(one, sizes)
+        # Where the first decides, the second need not have a value.
+        if (op == "and" and not first) or (op == "or" and first):
+            return int(op == "or")
+        return _OPS[op](first, value(other, sizes))
     if isinstance(extent, str):
         if extent not in sizes:
             raise ArgumentError(f"error[bad-argument]: no argument says the size `{extent}`", [])

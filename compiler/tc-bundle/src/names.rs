@@ -27,6 +27,26 @@ const TAKEN: [&str; 14] = [
     "uintptr_t",
 ];
 
+/// Words that C has and C++ has not, macros that compilers define for some systems, and those of headers that programs and the
+/// source include.
+const MACROS: [&str; 16] = [
+    "restrict", "linux", "unix", "i386", "errno", "complex", "imaginary", "near", "far", "assert", "I", "EOF", "BUFSIZ",
+    "NULL", "stdin", "stdout",
+];
+
+/// How macros of the standard headers begin or end.
+const BEGIN: [&str; 6] = ["RTLD_", "FE_", "M_", "SEEK_", "CLOCK_", "EXIT_"];
+const END: [&str; 3] = ["_MAX", "_MIN", "_C"];
+
+/// `name` as an identifier that is no word of C or C++ and no macro.
+fn no_macro(name: &str, fallback: &str) -> String {
+    let name = safe(name, fallback);
+    let is_macro = MACROS.contains(&name.as_str())
+        || BEGIN.iter().any(|begin| name.starts_with(begin))
+        || END.iter().any(|end| name.ends_with(end));
+    if is_macro { format!("{name}_") } else { name }
+}
+
 /// What every bundle declares beside its functions, without its name.
 pub(crate) const OWN: [&str; 6] = ["status", "load", "unload", "message", "status_text", "set_folder"];
 
@@ -82,7 +102,7 @@ pub(crate) fn of_functions(symbols: &[&str]) -> Result<Vec<String>, Diagnostic> 
 
 /// The names of the parameters of one function: those of `authors`, in order, as identifiers that differ.
 pub(crate) fn of_parameters(authors: &[&str]) -> Vec<String> {
-    let mut names = Names::new(safe, authors.iter().copied());
+    let mut names = Names::new(no_macro, authors.iter().copied());
     for taken in TAKEN {
         names.declare(taken, taken);
     }
@@ -117,6 +137,10 @@ mod tests {
         assert_eq!(
             of_parameters(&["A", "stream", "int", "int64_t", "a b"]),
             ["A", "stream_1", "int_", "int64_t_1", "a_b"]
+        );
+        assert_eq!(
+            of_parameters(&["restrict", "linux", "I", "INT64_MAX", "RTLD_NOW", "maxi"]),
+            ["restrict_", "linux_", "I_", "INT64_MAX_", "RTLD_NOW_", "maxi"]
         );
     }
 }

@@ -84,6 +84,11 @@ BUNDLE_TC_MAYBE_UNUSED static int bundle_tc_ffi_buffer(const TVMFFIAny *arg, int
     return bundle_tc_ffi_raise(bundle_tc_fail(BUNDLE_BAD_ARGUMENT, "`%s` is not on one GPU with the others", name));
   }
   *device = tensor->device.device_id;
+  for (nth = 0; nth < tensor->ndim; ++nth) {
+    if (tensor->shape[nth] < 0) {
+      return bundle_tc_ffi_raise(bundle_tc_fail(BUNDLE_BAD_ARGUMENT, "`%s` has a negative extent", name));
+    }
+  }
   if (bundle_tc_bytes(&has, bits / 8, tensor->shape, tensor->ndim, name) != BUNDLE_OK) {
     return bundle_tc_ffi_raise(BUNDLE_BAD_ARGUMENT);
   }

@@ -255,7 +255,7 @@ impl Plan {
             };
             match (given, buffer) {
                 (Given::Array { address, .. }, Some((bytes, alignment))) => {
-                    if *address == 0 && *bytes > 0 {
+                    if *bytes > 0 && (*address == 0 || address.checked_add(*bytes).is_none()) {
                         return refuse("has no memory");
                     }
                     if !address.is_multiple_of(*alignment) {
