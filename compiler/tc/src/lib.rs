@@ -26,6 +26,9 @@
 //! [`debug`] reproduces failing runs and makes them small; [`run`] runs and checks what a file holds, on the simulator or
 //! on a GPU; [`space`] tells which points of a search space a target allows.
 //!
+//! Two features are on unless an embedder turns them off: `runtime`, GPUs and NVIDIA's compiler, opened at run time; and
+//! `threads`. Without both there is no library to open and no thread to start, as in WebAssembly.
+//!
 //! The crates of the compiler are re-exported as modules, so that an embedder depends on this one only.
 
 mod compiler;
