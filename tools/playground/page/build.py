@@ -16,6 +16,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 # The target of texts for Hopper GPUs.
 HOPPER = "sm_90a"
+# The scripts, in the order in which they run.
+SCRIPTS = ["base.js", "compiler.js", "state.js", "editor.js", "views.js", "block.js", "links.js", "main.js"]
 # A block of a document that holds a whole file, by its first line.
 BLOCK = re.compile(r"^```(?:tir)?\n(// ([a-z_0-9]+\.tir): .*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -53,6 +55,11 @@ def read(path):
     return path.read_text(encoding="utf-8")
 
 
+def script():
+    """The scripts of the page as one, in a scope of its own."""
+    return "'use strict';\n(() => {\n" + "\n".join(read(HERE / name) for name in SCRIPTS) + "})();"
+
+
 def in_script(text):
     """JSON that cannot end the element it stands in."""
     return text.replace("<", "\\u003c")
@@ -68,7 +75,7 @@ def main():
         "module": base64.b64encode(packed).decode("ascii"),
         "examples": in_script(json.dumps(examples(), ensure_ascii=False)),
         "worker": read(HERE / "worker.js"),
-        "script": read(HERE / "page.js"),
+        "script": script(),
     }
     page = re.sub(r"/\*\{\{(\w+)\}\}\*/", lambda hole: parts[hole[1]], read(HERE / "page.html"))
     out.parent.mkdir(parents=True, exist_ok=True)

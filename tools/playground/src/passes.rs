@@ -25,9 +25,9 @@ struct Ran {
     ok: bool,
 }
 
-/// The pipeline of a request: that of the field, with values from `schedule`.
+/// Runs the pipeline of a request. Values for sizes and parameters are those of all schedules: what builds a case takes its own.
 fn run_passes(request: &Request) -> Result<Ran, Failure> {
-    let compiler = &request.compiler;
+    let compiler = &Compiler { defines: request.defines()?, ..request.compiler.clone() };
     let mut module = compiler.parse(NAME, request.text("text"))?.module;
     let pipeline = compiler.pipeline(request.text("pipeline"), &mut module)?;
     let mut recorder = Recorder::new(Box::new(Module::to_string));

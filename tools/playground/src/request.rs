@@ -58,7 +58,6 @@ impl Request {
             let no_source = |wrong| Failure { diagnostics: wrong, sources: tc::support::Sources::new() };
             request.compiler.target = Target::parse(name).map_err(|wrong| no_source(wrong.into()))?;
         }
-        request.compiler.defines = request.defines()?;
         request.compiler.step_limit = Some(request.limits().steps);
         Ok(request)
     }
