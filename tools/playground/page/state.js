@@ -16,7 +16,7 @@ function request(call, more) {
   };
 }
 
-/** The pipeline of the field; where that is empty, `cuda` under the case that is chosen. */
+/** The pipeline of the field; where that is empty, the usual one of the case that is chosen. */
 function pipeline() {
   const typed = $('pipeline').value.trim();
   return typed || usual();
@@ -24,7 +24,7 @@ function pipeline() {
 
 function usual() {
   const chosen = state.cases[$('case').selectedIndex];
-  return chosen && chosen.schedule ? `cuda{func=${chosen.func} schedule=${chosen.schedule}}` : 'cuda';
+  return chosen ? chosen.pipeline : 'schedule,tir.func(simplify)';
 }
 
 /** Asks the compiler, with the stop button on; null where the answer came too late or not at all. */

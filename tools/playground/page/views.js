@@ -38,14 +38,14 @@ const views = {
   },
 };
 
-const steps = () => Number(state.limit || 2e9);
+const steps = () => Number(state.limit || 2e8);
 
 function limit() {
   const label = make('label', '', 'Step limit ');
   const input = label.appendChild(make('input'));
   input.value = String(steps());
   input.id = 'steps';
-  input.addEventListener('change', () => { state.limit = Math.max(1, Math.round(Number(input.value) || 2e9)); run(); });
+  input.addEventListener('change', () => { state.limit = Math.max(1, Math.round(Number(input.value) || 2e8)); run(); });
   return label;
 }
 

@@ -23,6 +23,8 @@ struct Ran {
     records: Vec<PassRecord>,
     found: Diagnostics,
     ok: bool,
+    /// The number of the pass that failed.
+    failed: Option<usize>,
 }
 
 /// Runs the pipeline of a request. Values for sizes and parameters are those of all schedules: what builds a case takes its own.
@@ -40,8 +42,9 @@ fn run_passes(request: &Request) -> Result<Ran, Failure> {
         manager.run(&pipeline, &mut module)
     };
     found.append(report.diagnostics);
-    let ok = !found.has_errors();
-    Ok(Ran { module, pipeline, recording: recorder.into_recording(), texts, records: report.records, found, ok })
+    let (ok, failed) = (!found.has_errors(), report.failed.map(|idx| idx + 1));
+    let recording = recorder.into_recording();
+    Ok(Ran { module, pipeline, recording, texts, records: report.records, found, ok, failed })
 }
 
 /// Keeps the text after each pass that changed it.
@@ -114,14 +117,14 @@ fn steps(ran: &Ran) -> Vec<Value> {
         std::iter::once("parse").chain(ran.pipeline.passes.iter().map(|planned| planned.info.name)).enumerate()
     {
         let text = ran.texts.iter().find(|(number, ..)| *number == nth).map(|(_, _, text)| text.as_str());
-        let failed = nth > 0 && nth == ran.records.len() + 1;
-        let ran_at_all = nth <= ran.records.len() + usize::from(failed);
+        let failed = ran.failed == Some(nth);
+        let ran_at_all = ran.failed.is_none_or(|last| nth <= last);
         let parts = match (before, text) {
             (Some(old), Some(new)) => parts(old, new),
             _ => Value::Null,
         };
         steps.push(json!({
-            "number": nth, "name": name, "text": text, "parts": parts, "failed": failed && !ran.ok, "ran": ran_at_all,
+            "number": nth, "name": name, "text": text, "parts": parts, "failed": failed, "ran": ran_at_all,
         }));
         before = text.or(before);
     }

@@ -2,6 +2,7 @@
 
 use crate::{block, check, look, passes, shown};
 use serde_json::{Map, Value, json};
+use tc::ir::walk::all_ops;
 use tc::run::{Case, Choice, Define, cases};
 use tc::sim::Limits;
 use tc::target::Target;
@@ -11,8 +12,11 @@ use tc::{Compiler, Failure};
 pub(crate) const NAME: &str = "playground.tir";
 /// Bytes that buffers of a run may take: a module of WebAssembly has 4 GiB in all.
 const MEMORY: u64 = 1 << 30;
-/// Steps that a run may take where the page does not say: some seconds of a machine of today.
-const STEPS: u64 = 2_000_000_000;
+/// Steps that a run may take where the page does not say: half a minute of a loop on one lane, the slowest that there is.
+const STEPS: u64 = 200_000_000;
+
+/// The pipeline of a text that has no launch: what can be said of its loops.
+const UNLAUNCHED: &str = "schedule,tir.func(simplify)";
 
 /// A request that was read.
 pub(crate) struct Request {
@@ -110,8 +114,17 @@ impl Request {
     }
 }
 
-/// The function and the schedule of a case, as a request names them.
+/// The function and the schedule of a case, as a request names them, and the pipeline that makes kernels of it: a program without a
+/// launch has none.
 pub(crate) fn case_json(module: &tc::ir::Module, case: &Case) -> Value {
     let schedule = case.schedule.map(|schedule| module.items[schedule].symbol());
-    json!({ "name": case.name(module), "func": module.items[case.func].symbol(), "schedule": schedule })
+    let func = module.items[case.func].symbol();
+    let is_launched =
+        || module.items.iter().any(|item| all_ops(item).any(|op| tc::dialects::algebra::is_launch(item, op)));
+    let pipeline = match schedule {
+        Some(schedule) => format!("cuda{{func={func} schedule={schedule}}}"),
+        None if is_launched() => "cuda".to_string(),
+        None => UNLAUNCHED.to_string(),
+    };
+    json!({ "name": case.name(module), "func": func, "schedule": schedule, "pipeline": pipeline })
 }

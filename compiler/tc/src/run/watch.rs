@@ -8,14 +8,14 @@ use crate::guard::guarded;
 use tc_ir::Module;
 use tc_sim::watch::{Subject, Watched};
 use tc_sim::{CheckOptions, Limits, Sizes};
-use tc_support::Sources;
+use tc_support::{Location, Sources};
 
 /// A block that was watched.
 #[derive(Clone, Debug)]
 pub struct WatchedCase {
     /// What was seen.
     pub watched: Watched,
-    /// The program that ran, as text: where a schedule made it, lines of accesses are lines of this text.
+    /// The text that lines of accesses are lines of: the program as it was built, or the author's where no schedule made it.
     pub program: String,
     /// The files that locations point into.
     pub sources: Sources,
@@ -38,6 +38,17 @@ pub fn watch(
         let options = CheckOptions { sizes: first.unwrap_or(given), limits, ..CheckOptions::default() };
         let watched = tc_sim::watch(&built.module, &built.name, &options, subject);
         let watched = watched.map_err(|wrong| failed((*wrong).into()))?;
-        Ok(WatchedCase { watched, program: built.module.to_string(), sources: built.module.sources })
+        let sources = built.module.sources.clone();
+        let program = text_of(&watched, &sources).unwrap_or_else(|| built.module.to_string());
+        Ok(WatchedCase { watched, program, sources })
     })
+}
+
+/// The text of the file that accesses stand in.
+fn text_of(watched: &Watched, sources: &Sources) -> Option<String> {
+    let file = watched.accesses.iter().find_map(|access| match access.location {
+        Location::Span(span) => sources.line_col(span.start),
+        _ => None,
+    });
+    file.map(|(file, _)| file.text.clone())
 }
