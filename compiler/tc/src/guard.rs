@@ -134,3 +134,30 @@ pub(crate) fn panicked(doing: &str, payload: &(dyn Any + Send)) -> Diagnostic {
     Diagnostic::bug("panicked", Location::None, format!("the compiler panicked while {doing}: {text}"))
         .help("this is a defect of the compiler: report it with the text and the pipeline that led here")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::{ThreadId, current};
+
+    fn thread_of_a_call() -> ThreadId {
+        guarded("telling its thread", &Sources::new(), || Ok(current().id())).unwrap_or_else(|why| panic!("{why}"))
+    }
+
+    #[test]
+    fn calls_in_place_stay_where_they_are_until_the_end() {
+        let here = current().id();
+        assert_eq!(thread_of_a_call() != here, cfg!(feature = "threads"));
+        let inside =
+            in_place(|| [thread_of_a_call(), in_place(thread_of_a_call).unwrap_or_else(|why| panic!("{why}"))]);
+        assert_eq!(inside.unwrap_or_else(|why| panic!("{why}")), [here, here]);
+        assert_eq!(thread_of_a_call() != here, cfg!(feature = "threads"));
+    }
+
+    #[test]
+    fn a_panic_in_place_is_a_failure_and_ends_the_place() {
+        let failure = in_place::<()>(|| panic!("a defect")).expect_err("it panicked");
+        assert!(failure.is_bug() && failure.text().contains("a defect"));
+        assert_eq!(thread_of_a_call() != current().id(), cfg!(feature = "threads"));
+    }
+}
