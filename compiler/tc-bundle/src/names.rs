@@ -30,8 +30,22 @@ const TAKEN: [&str; 14] = [
 /// Words that C has and C++ has not, macros that compilers define for some systems, and those of headers that programs and the
 /// source include.
 const MACROS: [&str; 16] = [
-    "restrict", "linux", "unix", "i386", "errno", "complex", "imaginary", "near", "far", "assert", "I", "EOF", "BUFSIZ",
-    "NULL", "stdin", "stdout",
+    "restrict",
+    "linux",
+    "unix",
+    "i386",
+    "errno",
+    "complex",
+    "imaginary",
+    "near",
+    "far",
+    "assert",
+    "I",
+    "EOF",
+    "BUFSIZ",
+    "NULL",
+    "stdin",
+    "stdout",
 ];
 
 /// How macros of the standard headers begin or end.

@@ -55,7 +55,10 @@ impl Verifier<'_> {
         enum Pending {
             Enter(Region),
             Ops(Option<Op>),
+            /// The end of a region: what was defined from this number on is out of scope.
             Leave(usize),
+            /// The end of an op's regions: its results come into scope.
+            Results(Op),
         }
         let func = self.func;
         let mut worklist = vec![Pending::Enter(root)];
@@ -79,15 +82,11 @@ impl Verifier<'_> {
                     if func.op_regions(op).is_empty() {
                         func.results(op).for_each(|value| self.define(value));
                     } else {
-                        worklist.push(Pending::Leave(usize::MAX - op.as_u32() as usize));
+                        worklist.push(Pending::Results(op));
                         worklist.extend(func.op_regions(op).iter().rev().map(|&region| Pending::Enter(region)));
                     }
                 }
-                // A mark above any length is the end of an op's regions: its results come into scope.
-                Pending::Leave(mark) if mark > u32::MAX as usize => {
-                    let op = Op::from_u32((usize::MAX - mark) as u32);
-                    func.results(op).for_each(|value| self.define(value));
-                }
+                Pending::Results(op) => func.results(op).for_each(|value| self.define(value)),
                 Pending::Leave(len) => {
                     for value in self.defined.drain(len..) {
                         self.visible[value] = false;

@@ -37,7 +37,9 @@ use tc_support::{Diagnostic, Diagnostics, Location, Sources, render};
 use tc_syntax::{ParseOptions, parse_file};
 use tc_target::Target;
 
-pub use tc_debug::{Asked, Bisected, Command, Reduced, Reproducer, Signature, Verify, shape};
+#[cfg(unix)]
+pub use tc_debug::{Asked, Command};
+pub use tc_debug::{Bisected, Reduced, Reproducer, Signature, Verify, shape};
 pub use tc_debug::{bisect, reduce, replay, reproducer};
 
 /// Where a run failed.

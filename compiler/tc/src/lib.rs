@@ -26,8 +26,12 @@
 //! [`debug`] reproduces failing runs and makes them small; [`run`] runs and checks what a file holds, on the simulator or
 //! on a GPU; [`space`] tells which points of a search space a target allows.
 //!
+//! Two features are on unless an embedder turns them off: `runtime`, GPUs and NVIDIA's compiler, opened at run time; and
+//! `threads`. Without both there is no library to open and no thread to start, as in WebAssembly.
+//!
 //! The crates of the compiler are re-exported as modules, so that an embedder depends on this one only.
 
+#[cfg(feature = "runtime")]
 mod bundle;
 mod compiler;
 pub mod debug;
@@ -46,6 +50,7 @@ pub mod space;
 pub mod testing;
 pub mod text_pass;
 
+#[cfg(feature = "runtime")]
 pub use bundle::{Bundle, BundleTarget};
 pub use compiler::{Compiler, Parsed};
 pub use failure::Failure;
@@ -53,7 +58,9 @@ pub use guard::on_big_stack;
 pub use inspect::{Partial, Scheduled};
 pub use json::{diagnostics_json, manifest_json};
 pub use load::{LoadError, decode, load};
-pub use native::{CubinModule, PtxModule, Via};
+#[cfg(feature = "runtime")]
+pub use native::CubinModule;
+pub use native::{PtxModule, Via};
 pub use run::check;
 pub use semantics::{SemanticsCheck, race_oracle};
 

@@ -6,9 +6,13 @@ use crate::guard::guarded;
 use crate::run::Built;
 use tc_ir::Module;
 use tc_mlir::lower::{self, LowerOptions};
-use tc_runtime::{Code, Program, cubin, nvrtc, ptxas, toolkit};
+use tc_runtime::{Code, Program, toolkit};
+#[cfg(feature = "runtime")]
+use tc_runtime::{cubin, nvrtc, ptxas};
 use tc_support::{Diagnostic, Diagnostics, Location};
-use tc_target::{KernelManifest, Resources};
+use tc_target::KernelManifest;
+#[cfg(feature = "runtime")]
+use tc_target::Resources;
 
 /// The way from a program to PTX.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -30,6 +34,7 @@ pub struct PtxModule {
 }
 
 /// Machine code, and how its kernels are launched.
+#[cfg(feature = "runtime")]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CubinModule {
     /// An ELF file, for one target.
@@ -44,19 +49,29 @@ impl Compiler {
     pub fn emit_ptx(&self, module: &Module, via: Via) -> Result<PtxModule, Failure> {
         let failed = |diagnostics: Diagnostics| Failure { diagnostics, sources: module.sources.clone() };
         guarded("emitting PTX", &module.sources, || match via {
-            Via::Cuda => {
-                let cuda = self.emit_cuda(module)?;
-                let options = nvrtc::Options::default();
-                let compiled = nvrtc::compile(&cuda.source, "kernels.cu", &self.target, &options);
-                let text = compiled.map_err(|wrong| failed(wrong.into()))?.text();
-                Ok(PtxModule { text, manifests: cuda.manifests })
-            }
+            Via::Cuda => self.ptx_of_nvrtc(module),
             Via::Mlir => {
                 let mlir = self.emit_mlir(module, &WITH_LOCATIONS)?;
                 let text = lower::ptx(&mlir.text, &self.target, &lower_options()).map_err(failed)?;
                 Ok(PtxModule { text, manifests: mlir.manifests })
             }
         })
+    }
+
+    #[cfg(feature = "runtime")]
+    fn ptx_of_nvrtc(&self, module: &Module) -> Result<PtxModule, Failure> {
+        let cuda = self.emit_cuda(module)?;
+        let compiled = nvrtc::compile(&cuda.source, "kernels.cu", &self.target, &nvrtc::Options::default());
+        let failed = |wrong: Diagnostic| Failure { diagnostics: wrong.into(), sources: module.sources.clone() };
+        let text = compiled.map_err(failed)?.text();
+        Ok(PtxModule { text, manifests: cuda.manifests })
+    }
+
+    #[cfg(not(feature = "runtime"))]
+    fn ptx_of_nvrtc(&self, module: &Module) -> Result<PtxModule, Failure> {
+        let found = Diagnostic::error("no-runtime", Location::None, "this build of tc cannot call NVIDIA's compiler")
+            .help("build the crate `tc` with its feature `runtime`, or compile the CUDA C++ of `emit_cuda`");
+        Err(Failure { diagnostics: found.into(), sources: module.sources.clone() })
     }
 
     /// The LLVM IR of all programs of a module that went through the pipeline `cuda`, as LLVM has optimised it: what
@@ -72,6 +87,7 @@ impl Compiler {
     /// What each kernel of a module that went through the pipeline `cuda` takes of a thread, by the machine code for the
     /// target that is made of it `via` either way. No GPU is needed, but NVRTC, or for PTX that MLIR made, ptxas; that
     /// there is none is an error.
+    #[cfg(feature = "runtime")]
     pub fn kernel_resources(&self, module: &Module, via: Via) -> Result<Vec<Resources>, Failure> {
         let failed = |wrong: Diagnostic| Failure { diagnostics: wrong.into(), sources: module.sources.clone() };
         guarded("reading machine code", &module.sources, || {
@@ -81,6 +97,7 @@ impl Compiler {
 
     /// The machine code for the target of all programs of a module that went through the pipeline `cuda`, and how they are
     /// launched. No GPU is needed, but NVRTC, or for PTX that MLIR made, ptxas; that there is none is an error.
+    #[cfg(feature = "runtime")]
     pub fn emit_cubin(&self, module: &Module, via: Via) -> Result<CubinModule, Failure> {
         let failed = |wrong: Diagnostic| Failure { diagnostics: wrong.into(), sources: module.sources.clone() };
         guarded("assembling the kernels", &module.sources, || match via {

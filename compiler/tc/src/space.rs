@@ -6,14 +6,14 @@
 
 use crate::compiler::Compiler;
 use crate::failure::Failure;
-use crate::guard::{STACK, THREAD, begin_thread, guarded};
+use crate::guard::{THREAD, begin_thread, guarded};
 use crate::run::Define;
-use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 use tc_ir::{Func, Module};
 use tc_schedule::space::{Count, Reject, Rejections};
 use tc_schedule::{Param, Point, Space};
+use tc_support::parallel::Pool;
 use tc_support::workers::workers;
 use tc_support::{Diagnostic, Diagnostics, Location, suggest};
 use tc_target::Target;
@@ -53,14 +53,13 @@ impl Survey {
 pub struct Judge<'s> {
     space: &'s Space<'s>,
     target: Target,
-    pool: Option<rayon::ThreadPool>,
+    pool: Option<Pool>,
 }
 
 impl<'s> Judge<'s> {
     /// For `target`, on so many threads, or a few a core where more are asked for; 0 stands for as many as there are cores.
     pub fn new(space: &'s Space<'s>, target: Target, threads: usize) -> Judge<'s> {
-        let builder = rayon::ThreadPoolBuilder::new().num_threads(workers(threads, CHUNK)).stack_size(STACK);
-        let pool = builder.thread_name(|_| THREAD.to_string()).start_handler(|_| begin_thread()).build().ok();
+        let pool = Pool::new(workers(threads, CHUNK), THREAD, begin_thread);
         Judge { space, target, pool }
     }
 
@@ -68,7 +67,7 @@ impl<'s> Judge<'s> {
     fn judge(&self, points: &[Point]) -> Vec<Option<Reject>> {
         let one = |point: &Point| self.space.judge(point, &self.target).err();
         match &self.pool {
-            Some(pool) => pool.install(|| points.par_iter().map(one).collect()),
+            Some(pool) => pool.map(points.iter().collect(), one),
             None => points.iter().map(one).collect(),
         }
     }

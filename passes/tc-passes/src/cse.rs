@@ -252,8 +252,8 @@ fn hash_of(func: &Func, op: Op, commutative: bool) -> u32 {
     ordered(func.operands(op), commutative).hash(&mut hasher);
     func.op_attrs(op).hash(&mut hasher);
     func.result(op).map(|value| func.value_type(value)).hash(&mut hasher);
-    // The upper half, to which all bits contribute.
-    (hasher.finish() >> 32) as u32
+    // The upper half of the word that it hashes in, to which all bits contribute.
+    (hasher.finish() >> (usize::BITS - 32)) as u32
 }
 
 fn same(func: &Func, a: Op, b: Op, commutative: bool) -> bool {

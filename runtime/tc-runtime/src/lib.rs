@@ -14,24 +14,34 @@
 //! | [`cubin`] | what machine code says of its kernels |
 //! | [`cuda`] | the device that is a GPU |
 //!
+//! The modules from [`nvrtc`] on, and what finds kernels' resources, are there with the feature `cuda`, which is on unless an
+//! embedder turns it off: without it no library is opened and no program is started.
+//!
 //! No CUDA is needed to build this crate, and none to load it: the driver and the compiler are opened on first use,
 //! and their absence is a diagnostic. This crate knows no IR. Unsafe code is confined to [`nvrtc`] and [`cuda`].
 
 pub mod array;
 pub mod check;
 pub mod clocks;
+#[cfg(feature = "cuda")]
 pub mod code_cache;
 pub mod compare;
+#[cfg(feature = "cuda")]
 pub mod cubin;
+#[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod device;
 mod element;
 mod hash;
 pub mod npy;
+#[cfg(feature = "cuda")]
 mod nvml;
+#[cfg(feature = "cuda")]
 pub mod nvrtc;
+#[cfg(feature = "cuda")]
 pub mod ptxas;
 pub mod random;
+#[cfg(feature = "cuda")]
 mod sampling;
 pub mod scratch;
 pub mod shapes;
@@ -41,6 +51,7 @@ pub mod toolkit;
 pub use array::Array;
 pub use clocks::Clocks;
 pub use compare::{Comparison, compare};
+#[cfg(feature = "cuda")]
 pub use cuda::{CudaDevice, DeviceMemory, Given, Resident};
 pub use device::{BenchOptions, BenchReport, Code, Device, KernelReport, Program, RunOptions, RunReport};
 pub use element::Element;

@@ -5,9 +5,8 @@
 
 use crate::array::Array;
 use crate::element::{self, Element};
-use rayon::prelude::*;
-use tc_support::DType;
 use tc_support::float_format::FloatFormat;
+use tc_support::{DType, parallel};
 
 /// Elements that one core fills at a time.
 const CHUNK: usize = 1 << 14;
@@ -36,7 +35,7 @@ impl Fill {
 pub fn fill(array: &mut Array, seed: u64, stream: u64, how: Fill) {
     let dtype = array.dtype();
     let size = dtype.bytes() as usize;
-    array.bytes_mut().par_chunks_mut(CHUNK * size).enumerate().for_each(|(nth, chunk)| {
+    parallel::for_each_chunk(array.bytes_mut(), CHUNK * size, |nth, chunk| {
         for (idx, cell) in (nth * CHUNK..).zip(chunk.chunks_exact_mut(size)) {
             let value = value_at(dtype, seed, stream, idx as u64, how);
             cell.copy_from_slice(&element::encode(dtype, value).to_le_bytes()[..size]);

@@ -87,6 +87,7 @@ impl fmt::Display for Timing {
 }
 
 /// The width of the interval of the median of `samples`, as a part of the median; `None` where `Timing` is.
+#[cfg(any(feature = "cuda", test))]
 pub(crate) fn width(samples: &[f64]) -> Option<f64> {
     let timing = Timing::from_samples(samples.to_vec(), 1, L2::Kept)?;
     Some((timing.high_us - timing.low_us) / timing.median_us)

@@ -13,8 +13,9 @@ use crate::tensor::{Tensor, show_index, unravel};
 use crate::tolerance::{Tolerance, distance, same, with_callees};
 use crate::{Result, Sizes};
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tc_ir::Module;
+use tc_support::clock::Instant;
 use tc_support::{Diagnostic, counted};
 
 /// All cells of an operator may cost so many times [`CheckOptions::sample_above`], where the program is at fault in one.

@@ -547,6 +547,12 @@ impl Kernel {
         self.warpgroups.clocked && self.batch > 1
     }
 
+    /// The blocks without which a block does not run, itself among them: those of its cluster.
+    pub(crate) fn beside(&self, block: u64) -> Vec<u64> {
+        let n = if self.is_clustered() { u64::from(self.batch) } else { 1 };
+        (block / n * n..(block / n + 1) * n).collect()
+    }
+
     pub(crate) fn threads(&self) -> u64 {
         self.block.iter().product()
     }

@@ -160,6 +160,7 @@ impl Definition<'_> {
                 parallel: true,
                 descending: false,
                 blocks: None,
+                watch: None,
             });
             if outcome.aborted {
                 return Ok(Cone { parts, cost: None });

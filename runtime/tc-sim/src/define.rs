@@ -190,6 +190,7 @@ impl<'m> Definition<'m> {
                 parallel: true,
                 descending: false,
                 blocks: None,
+                watch: None,
             });
             diagnostics.merge(outcome.diagnostics, self.limits.diagnostics);
             if outcome.aborted {

@@ -3,10 +3,10 @@
 use crate::cell::{self, Cell};
 use crate::define::Signature;
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 use tc_ir::Elem;
 use tc_ir::types::ElemKind;
 use tc_support::float_format::FloatFormat;
+use tc_support::parallel;
 
 /// So many cells are drawn by one task.
 const CHUNK: u64 = 1 << 16;
@@ -85,7 +85,7 @@ pub(crate) fn fill(signature: &Signature, seed: u64, stream: u64, how: Fill) -> 
         }
         bytes
     };
-    let chunks: Vec<Vec<u8>> = (0..n.div_ceil(CHUNK)).into_par_iter().map(|nth| chunk(nth * CHUNK)).collect();
+    let chunks: Vec<Vec<u8>> = parallel::map_range(n.div_ceil(CHUNK), |nth| chunk(nth * CHUNK));
     Tensor { elem, shape: signature.shape.clone(), data: chunks.concat() }
 }
 

@@ -7,6 +7,7 @@
 //! - [`oracle`]: the definition as the judge of results that come from elsewhere.
 //! - [`agree`](mod@agree): two versions of a function against each other, for whoever rewrites programs.
 //! - [`trials`]: the sizes at which a program that leaves some open is tried.
+//! - [`watch`](mod@watch): what each thread of one block does to a buffer.
 //! - [`probe`](mod@probe): a program on inputs of the simulator's choice, for what can be found that way.
 //!
 //! Inside: `compile` turns a function into flat code over registers, `exec` runs that code for groups of threads,
@@ -85,6 +86,7 @@ pub mod tensor;
 pub mod tolerance;
 pub mod trials;
 mod warp;
+pub mod watch;
 
 pub use agree::{AgreeReport, agree};
 pub use check::{CheckOptions, CheckReport, Difference, check_against_definition};
@@ -98,6 +100,7 @@ pub use probe::probe;
 pub use run::{Arg, RunOptions, RunReport, run};
 pub use tensor::Tensor;
 pub use trials::{Plan, Unreached, plan, sizes_to_try};
+pub use watch::watch;
 
 /// A run, or the reason why there was none.
 pub type Result<T> = std::result::Result<T, Box<tc_support::Diagnostic>>;

@@ -7,9 +7,9 @@ use crate::code::Site;
 use crate::domain::Domain;
 use crate::race::CellShadow;
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
 use tc_ir::Elem;
+use tc_support::parallel;
 
 /// At least so many cells are filled by one task.
 const CHUNK: usize = 1 << 14;
@@ -191,7 +191,7 @@ impl Global {
 
     /// Fills it from an array of as many elements.
     pub(crate) fn fill(&self, tensor: &Tensor) {
-        (0..self.n_elements()).into_par_iter().with_min_len(CHUNK).for_each(|idx| {
+        parallel::for_each(self.n_elements(), CHUNK, |idx| {
             let place = self.place(idx);
             let (cell, companion) = self.domain.input(self.elem, tensor.cell(idx));
             self.cells[place].store(cell, Relaxed);

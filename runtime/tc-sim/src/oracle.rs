@@ -12,8 +12,8 @@ use crate::inputs::SplitMix;
 use crate::run::{Execution, program_named};
 use crate::tensor::{Tensor, unravel};
 use crate::tolerance::{Tolerance, distance, same, with_callees};
-use std::time::Instant;
 use tc_ir::Module;
+use tc_support::clock::Instant;
 use tc_support::{Diagnostic, Location};
 
 /// The inputs of one comparison.

@@ -11,6 +11,7 @@ use crate::limits::Limits;
 use crate::memory::{Global, GlobalSpec, Role};
 use crate::sample::{BlockSample, Sampling};
 use crate::tensor::{Tensor, show_index, unravel};
+use crate::watch::Log;
 use crate::{Result, Sizes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,11 +113,11 @@ impl Execution {
         }
         let program = compile(module, func, Request { sizes: &options.sizes, scalars: &scalars, domain })?;
         check_memory(&program, options, domain)?;
-        let once = |sampling: Option<&Sampling>, serial: bool| once(&program, args, options, domain, sampling, serial);
-        let mut done = once(sampling.as_ref(), options.serial)?;
+        let how = How { domain, sampling: sampling.as_ref(), serial: options.serial, watch: None };
+        let mut done = once(&program, args, options, how)?;
         if done.blocks_raced && !options.serial {
             // Which of two blocks came first is chance; told is what happens in order.
-            done = once(sampling.as_ref(), true)?;
+            done = once(&program, args, options, How { serial: true, ..how })?;
         }
         let Done { globals, diagnostics, steps, sample, aborted, .. } = done;
         Ok(Execution { program, globals, diagnostics, steps, sampled: sample.is_part(), sample, aborted })
@@ -148,23 +149,27 @@ impl Execution {
     }
 }
 
-struct Done {
+/// How a compiled program is run.
+#[derive(Clone, Copy)]
+pub(crate) struct How<'r> {
+    pub(crate) domain: Domain,
+    pub(crate) sampling: Option<&'r Sampling>,
+    pub(crate) serial: bool,
+    /// The block that is watched: of its launch it runs alone, and the run ends with it.
+    pub(crate) watch: Option<&'r Log>,
+}
+
+pub(crate) struct Done {
     globals: Vec<Arc<Global>>,
-    diagnostics: SimDiagnostics,
+    pub(crate) diagnostics: SimDiagnostics,
     steps: u64,
     sample: Arc<BlockSample>,
     aborted: bool,
     blocks_raced: bool,
 }
 
-fn once(
-    program: &Program,
-    args: &[Arg],
-    options: &RunOptions,
-    domain: Domain,
-    sampling: Option<&Sampling>,
-    serial: bool,
-) -> Result<Done> {
+pub(crate) fn once(program: &Program, args: &[Arg], options: &RunOptions, how: How<'_>) -> Result<Done> {
+    let How { domain, sampling, serial, watch } = how;
     let globals = make_globals(program, args, domain)?;
     let steps = AtomicU64::new(0);
     let mut host: Vec<Cell> = Vec::with_capacity(program.n_host);
@@ -175,6 +180,8 @@ fn once(
     let mut done =
         Done { globals, diagnostics: SimDiagnostics::default(), steps: 0, sample, aborted: false, blocks_raced: false };
     for (nth, kernel) in program.kernels.iter().enumerate() {
+        let watch = watch.filter(|log| log.launch == nth);
+        let alone = watch.map(|log| kernel.beside(log.block));
         let outcome = launch(&Launch {
             kernel,
             globals: &done.globals,
@@ -185,19 +192,20 @@ fn once(
             steps: &steps,
             parallel: !serial,
             descending: options.descending,
-            blocks: done.sample.blocks.get(nth).and_then(Option::as_deref),
+            blocks: alone.as_deref().or(done.sample.blocks.get(nth).and_then(Option::as_deref)),
+            watch,
         });
         host.extend(outcome.exports);
         done.diagnostics.merge(outcome.diagnostics, options.limits.diagnostics);
         done.blocks_raced |= outcome.blocks_raced;
         done.aborted |= outcome.aborted;
-        if done.aborted {
+        if done.aborted || watch.is_some() {
             break;
         }
         done.globals.iter().for_each(|global| global.end_launch());
     }
     done.steps = steps.load(Relaxed);
-    if !done.aborted && !done.sample.is_part() {
+    if !done.aborted && !done.sample.is_part() && watch.is_none() {
         report_unwritten(program, &done.globals, &mut done.diagnostics, options.limits.diagnostics);
     }
     Ok(done)
@@ -279,7 +287,7 @@ pub(crate) fn check_memory(program: &Program, options: &RunOptions, domain: Doma
             return Err(too_large(&decl.name, decl.location.clone(), limit));
         }
     }
-    let cores = rayon::current_num_threads() as u64;
+    let cores = tc_support::parallel::width() as u64;
     for kernel in &program.kernels {
         let lanes = kernel.threads().saturating_mul(u64::from(kernel.batch));
         let regs: u64 = kernel.regs.iter().map(|&comps| 8 * u64::from(comps) * lanes).sum();

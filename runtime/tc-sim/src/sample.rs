@@ -236,6 +236,7 @@ impl<'p> Look<'p> {
             parallel: true,
             descending: false,
             blocks,
+            watch: None,
         });
         (!outcome.aborted).then_some((globals, outcome.exports))
     }

@@ -53,6 +53,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("tc-filetest", &["tc", "tc-opt", "tc-run"]),
     ("tc-bench", &["tc"]),
     ("xtask", &["tc"]),
+    ("tc-playground", &["tc"]),
     ("einsum-embed", &["tc"]),
 ];
 

@@ -6,10 +6,11 @@ use super::guard::{Guard, limit, unlimit};
 use crate::analyses::Analyses;
 use crate::pass::{FuncPass, ModulePass, PassCx, PassInfo, Stats};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tc_ir::func::Version;
 use tc_ir::opdef::Context;
 use tc_ir::{Func, Module, text_order};
+use tc_support::clock::Instant;
 use tc_support::{Diagnostic, Diagnostics, Fault, Location};
 
 /// What a pass did to one item or to the module.

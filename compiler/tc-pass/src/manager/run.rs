@@ -8,11 +8,11 @@ use crate::limits::cancelled;
 use crate::pass::{FuncPass, PassInfo, PassKind};
 use crate::pipeline::{Pipeline, Planned};
 use crate::remarks;
-use rayon::prelude::*;
 use std::mem::take;
-use std::time::Instant;
 use tc_ir::{Func, Module, Opcode};
-use tc_support::workers::{STACK, workers};
+use tc_support::clock::Instant;
+use tc_support::parallel::Pool;
+use tc_support::workers::workers;
 use tc_support::{Diagnostic, Diagnostics, Fault, Location, Severity};
 
 type Instruments<'m> = [Box<dyn Instrument + 'm>];
@@ -55,7 +55,7 @@ pub(super) fn run(
 struct Run<'r> {
     settings: &'r Settings<'r>,
     report: Report,
-    pool: Option<rayon::ThreadPool>,
+    pool: Option<Pool>,
     /// What is known of the functions of the module.
     analyses: Analyses,
     /// Item keywords that a warning has said the module has none of.
@@ -233,18 +233,13 @@ impl Run<'_> {
         let threads = workers(settings.options.threads, usize::MAX);
         if self.pool.is_none() && threads > 1 && funcs.len() > 1 {
             // Without threads to be had the functions run one after another, to the same effect.
-            self.pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .stack_size(STACK)
-                // The name by which a host's panic hook knows threads of the compiler (`tc::guard`).
-                .thread_name(|_| "tc".to_string())
-                .build()
-                .ok();
+            // The name is that by which a host's panic hook knows threads of the compiler (`tc::guard`).
+            self.pool = Pool::new(threads, "tc", || {});
         }
         let outcomes: Vec<Outcome> = match &self.pool {
             Some(pool) if funcs.len() > 1 => {
                 let one = |(func, analyses)| catch_outside(info.name, || one(func, analyses));
-                pool.install(|| funcs.into_par_iter().map(one).collect())
+                pool.map(funcs, one)
             }
             _ => funcs.into_iter().map(|(func, analyses)| one(func, analyses)).collect(),
         };

@@ -14,13 +14,14 @@ use super::verified::{Right, Verified};
 use crate::compiler::Compiler;
 use crate::failure::Failure;
 use crate::semantics::show_sizes;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tc_ir::Module;
 use tc_runtime::{Array, Device, Program, RunOptions};
 use tc_sim::{
     Arg, CheckReport, DiagnosticKind, FieldVerdict, Limits, Oracle, Parameter, Signature, SimDiagnostics, Sizes,
     Tensor, Trial,
 };
+use tc_support::clock::Instant;
 use tc_support::{Diagnostic, Diagnostics, Location, Severity, Sources, counted};
 use tc_target::Param;
 

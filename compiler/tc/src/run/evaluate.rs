@@ -8,10 +8,11 @@ use super::declared::Layouts;
 use super::guarded_on;
 use crate::compiler::Compiler;
 use crate::failure::Failure;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tc_ir::Module;
 use tc_runtime::{Array, BenchOptions, BenchReport, Clocks, Device, KernelReport, Timing};
 use tc_sim::{Arg, Definition, Signature, SimDiagnostics, Sizes, Tensor};
+use tc_support::clock::Instant;
 use tc_support::{Diagnostic, Diagnostics, Severity, Sources};
 
 /// An argument of a case after it has run.

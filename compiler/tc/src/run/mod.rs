@@ -9,6 +9,7 @@
 //! - [`simulator`]: the simulator as a [`tc_runtime::Device`].
 //! - [`mod@check`]: a case against the definition of its operator.
 //! - `verified`: results that were found right, for programs that follow.
+//! - [`mod@watch`]: what each thread of one block of a case does.
 //! - [`mod@evaluate`]: the results of a case on given inputs.
 
 pub mod arrays;
@@ -21,6 +22,7 @@ pub mod origin;
 mod signature;
 pub mod simulator;
 mod verified;
+pub mod watch;
 
 use crate::failure::Failure;
 use crate::guard::{guarded, guarded_here};
@@ -45,3 +47,4 @@ pub use check::{CheckOptions, Checked, Machine, Verdict, check, check_after};
 pub use evaluate::{Argument, Evaluated, Measured, bench, evaluate};
 pub use simulator::{SimCode, Simulator};
 pub use verified::Verified;
+pub use watch::{WatchedCase, watch};

@@ -3,13 +3,13 @@
 use super::arrays::{to_array, to_tensor};
 use super::build::Built;
 use std::sync::Arc;
-use std::time::Instant;
 use tc_ir::Module;
 use tc_runtime::check::check_args;
 use tc_runtime::{
     Array, BenchOptions, BenchReport, Code, Device, KernelReport, L2, Program, RunOptions, RunReport, Timing,
 };
 use tc_sim::{Arg, Limits, Parameter, Signature, Sizes};
+use tc_support::clock::Instant;
 use tc_support::{Diagnostic, Location};
 use tc_target::{Access, Buffer, KernelManifest, Param, Scalar, Target};
 

@@ -12,6 +12,7 @@ mod mlir_text;
 mod readme;
 mod reductions;
 mod reproducers;
+#[cfg(feature = "runtime")]
 mod resources;
 mod run;
 mod sizes;

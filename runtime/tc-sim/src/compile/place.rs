@@ -52,7 +52,7 @@ pub(super) fn declare(
     let n_elements = if shape.contains(&0) { Some(0) } else { most };
     let cells = n_elements
         .and_then(|n| n.checked_mul(u64::from(lanes)))
-        .filter(|&n| n < 1 << 40)
+        .filter(|&n| n < 1 << 40 && usize::try_from(n).is_ok())
         .ok_or_else(|| format!("`{name}` is too large for the simulator"))?;
     let name = if name.is_empty() { "a buffer".to_string() } else { name.to_string() };
     Ok(BufDecl { name, elem, lanes, shape, strides, cells: cells as usize, space, threads, window: None, location })

@@ -12,12 +12,12 @@ use crate::limits::Limits;
 use crate::mbarrier::Mbarrier;
 use crate::memory::{CellMap, Follow, Global, Shared};
 use crate::race::{CellShadow, Conflict, Now, WriterSets};
-use rayon::prelude::*;
+use crate::watch::Log;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tc_dialects::update::UpdateClass;
-use tc_support::Diagnostic;
+use tc_support::{Diagnostic, parallel};
 
 /// Threads of a warp.
 pub(crate) const WARP: usize = 32;
@@ -72,6 +72,8 @@ pub(crate) struct Launch<'r> {
     pub(crate) descending: bool,
     /// The blocks to run; all of them if not given.
     pub(crate) blocks: Option<&'r [u64]>,
+    /// Who wants to know what a block does.
+    pub(crate) watch: Option<&'r Log>,
 }
 
 /// What a launch gave.
@@ -210,6 +212,11 @@ impl BlockState {
     /// The copy that still reads a cell of a global buffer.
     pub(super) fn copied_from(&self, idx: usize, slot: usize, cell: usize) -> Option<Site> {
         if self.sources.is_empty() { None } else { self.sources.get(&(idx, slot, cell)).map(|entry| entry.0) }
+    }
+
+    /// How many barriers of the block were passed.
+    pub(super) fn barriers_passed(&self, slot: usize) -> u32 {
+        self.epochs.get(slot).map_or(0, |passed| passed[0].saturating_sub(1))
     }
 
     pub(crate) fn pass_barrier(&mut self, slot: usize, scope: BarrierScope) {
@@ -418,7 +425,7 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Outcome {
     let run = |&(from, to): &(u64, u64)| Worker::new(launch).run(launch, from, to);
     let is_ordered = launch.kernel.updates_globals();
     let parts: Vec<Outcome> = if launch.parallel && !is_ordered && launch.cells.is_none_or(|cells| cells.len() > 512) {
-        parts.par_iter().map(run).collect()
+        parallel::map(&parts, run)
     } else {
         parts.iter().map(run).collect()
     };

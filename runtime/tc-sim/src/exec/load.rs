@@ -7,6 +7,7 @@ use crate::cell::Cell;
 use crate::code::{Access, NO_REG, Space};
 use crate::diagnostic::DiagnosticKind;
 use crate::memory::{Global, Record, foreign, keep};
+use crate::watch::AccessKind;
 use std::mem;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -48,6 +49,20 @@ impl Group {
         block: &mut BlockState,
     ) {
         self.check_registers_read(at, addr, launch, block);
+        let watched = self.watch(at, addr, AccessKind::Read, launch, block);
+        self.load_from(at, addr, (&mut *value, &mut *mags), launch, block);
+        self.watch_values(watched, value, launch);
+    }
+
+    #[inline(always)]
+    fn load_from(
+        &mut self,
+        at: At<'_>,
+        addr: Addr,
+        (value, mags): (&mut [Cell], &mut [Cell]),
+        launch: &Launch<'_>,
+        block: &mut BlockState,
+    ) {
         if let Some(window) = at.decl.window {
             return self.load_window(at, window, addr, (value, mags), launch, block);
         }

@@ -41,6 +41,7 @@ mod tiles;
 mod update;
 mod warp;
 mod warp_report;
+mod watch;
 mod window;
 
 pub(crate) use block::{Cells, Launch, launch};

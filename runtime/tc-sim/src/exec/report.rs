@@ -224,6 +224,7 @@ impl Group {
 
     fn report_race(&self, at: At<'_>, lane: usize, clash: Clash, launch: &Launch<'_>, block: &mut BlockState) {
         let Clash { other, writes, same, why } = clash;
+        self.watch_race(at, lane, (other.block, other.thread, other.site, same), launch, block);
         let kind = if same { DiagnosticKind::SameValueRace } else { DiagnosticKind::Race };
         let site = at.access.site;
         block.find(launch, kind, (site, other.site), |blocks| {

@@ -6,6 +6,7 @@ use super::group::{Group, for_lanes};
 use crate::cell::Cell;
 use crate::code::{Access, NO_REG, Space};
 use crate::memory::{Global, Record, Role, foreign, forget};
+use crate::watch::AccessKind;
 use std::mem;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -59,6 +60,8 @@ impl Group {
         block: &mut BlockState,
     ) {
         self.note_registers_written(at, addr, launch, block);
+        let watched = self.watch(at, addr, AccessKind::Write, launch, block);
+        self.watch_values(watched, value, launch);
         if let Some(window) = at.decl.window {
             return self.store_window(at, window, addr, (value, mags), launch, block);
         }

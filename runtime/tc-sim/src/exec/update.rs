@@ -14,6 +14,7 @@ use crate::lanes;
 use crate::magnitude;
 use crate::memory::{Record, foreign, keep};
 use crate::race::Classes;
+use crate::watch::AccessKind;
 use std::mem;
 use std::sync::atomic::Ordering::Relaxed;
 use tc_dialects::update::UpdateKind;
@@ -40,6 +41,8 @@ impl Group {
         launch: &Launch<'_>,
         block: &mut BlockState,
     ) {
+        let watched = self.watch(at, addr, AccessKind::Update, launch, block);
+        self.watch_values(watched, value, launch);
         let live = mem::take(&mut self.live);
         for_lanes(&live, |lane| {
             let cell = self.cell_at(addr, lane);

@@ -2,4 +2,5 @@
 
 mod additions;
 mod editor;
+mod features;
 mod tidy;
