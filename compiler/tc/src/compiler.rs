@@ -268,6 +268,16 @@ impl Compiler {
         })
     }
 
+    /// The programs of a module as TVMScript, which TVM 0.27 reads: loops, buffers and accesses, at any point of a pipeline
+    /// until tensor cores and bulk copies have instructions of their own. Operators and schedules are left out.
+    pub fn emit_tvmscript(&self, module: &Module) -> Result<String, Failure> {
+        guarded("emitting TVMScript", &module.sources, || {
+            self.accept(module)?;
+            tc_tvm::emit::emit_module(module)
+                .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
+        })
+    }
+
     /// `module` in the arithmetic that emitters have words for. The pipeline `cuda` ends in the passes that see to it; kernels
     /// that did not come through them do so here. What is wrong with a module, its emitter tells.
     pub(crate) fn legal<'m>(&self, module: &'m Module) -> Cow<'m, Module> {

@@ -238,6 +238,7 @@ impl Job<'_, '_> {
                 Emit::Mlir => compiler
                     .emit_mlir(module, &tc::mlir::EmitOptions { locations: args.show.locations })
                     .map(|mlir| ("MLIR", mlir.text, mlir.manifests))?,
+                Emit::Tvmscript => ("TVMScript", compiler.emit_tvmscript(module)?, Vec::new()),
                 Emit::Ptx => compiler.emit_ptx(module, args.run.via()).map(|ptx| ("PTX", ptx.text, ptx.manifests))?,
                 Emit::Llvm => ("LLVM IR", compiler.emit_llvm(module)?, Vec::new()),
             })
@@ -284,7 +285,7 @@ impl Job<'_, '_> {
     fn assembled(&self, module: &Module) -> Result<Vec<Resources>, String> {
         let RunConfig { args, compiler, .. } = self.config;
         let via = match args.run.emit {
-            Emit::Tir | Emit::Llvm => return Ok(Vec::new()),
+            Emit::Tir | Emit::Llvm | Emit::Tvmscript => return Ok(Vec::new()),
             Emit::Cuda => Via::Cuda,
             Emit::Ptx => args.run.via(),
             Emit::Mlir => Via::Mlir,
