@@ -11,5 +11,6 @@
 //! - [`import`] goes through the syntax tree statement by statement and builds ops.
 
 pub mod emit;
+pub mod import;
 mod table;
 mod types;

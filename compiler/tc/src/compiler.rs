@@ -236,6 +236,20 @@ impl Compiler {
         })
     }
 
+    /// Reads TVMScript: what TVM 0.27 prints of its dialect `tirx`, and TVM 0.16 of `tir`. Nothing of the Python text runs.
+    pub fn parse_tvmscript(&self, name: &str, text: &str) -> Result<Parsed, Failure> {
+        guarded(&format!("reading `{name}`"), &Sources::new(), || {
+            let (module, mut found) = tc_tvm::import::import_module(name, text, &self.registry);
+            if !found.has_errors() {
+                found.append(tc_ir::symbols::verify_module(&module));
+            }
+            if found.has_errors() {
+                return Err(Failure { diagnostics: found, sources: module.sources });
+            }
+            Ok(Parsed { module, warnings: found })
+        })
+    }
+
     /// The text of a module. Of one that a pass failed on there is none here: `module.to_string()` shows what the pass left.
     pub fn print(&self, module: &Module) -> Result<String, Failure> {
         guarded("printing", &module.sources, || {

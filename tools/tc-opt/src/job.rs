@@ -6,7 +6,7 @@ use crate::expect::Seen;
 use crate::show::{self, Shown};
 use crate::sink::Sink;
 use crate::space::{self, Answer, Ask};
-use crate::{BUG, FINE, INPUT, expect, explain};
+use crate::{BUG, FINE, INPUT, expect, explain, inputs};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -149,7 +149,7 @@ impl Job<'_, '_> {
     fn compile(&self, module: &mut Module, file: FileId, all_members: &Cell<bool>, shown: &mut Shown) -> Compiled {
         let Job { config: RunConfig { args, compiler, .. }, sink, .. } = self;
         let options = tc::syntax::ParseOptions { allow_unknown_ops: args.input.allow_unknown_ops };
-        let mut found = shown.phase("parse", || tc::syntax::parse_file(module, file, &options));
+        let mut found = shown.phase("parse", || inputs::parse(module, file, &options));
         if found.has_errors() {
             return Ok((found, None));
         }

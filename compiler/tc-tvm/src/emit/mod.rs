@@ -9,7 +9,9 @@ mod names;
 mod nest;
 mod stmt;
 
+pub(crate) use func::OURS;
 use func::Writer;
+pub(crate) use stmt::PRAGMAS;
 use std::fmt::Write;
 use tc_dialects::tir;
 use tc_ir::{Func, Module};
