@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use tc_filetest::command::{Command, Names, parse};
 
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     include_str!("../../../docs/tour.md"),
     include_str!("../../../docs/ir.md"),
     include_str!("../../../docs/tools.md"),
@@ -16,6 +16,7 @@ const PAGES: [&str; 8] = [
     include_str!("../../../docs/hopper.md"),
     include_str!("../../../docs/attention.md"),
     include_str!("../../../docs/rows.md"),
+    include_str!("../../../docs/tvmscript.md"),
 ];
 
 /// A command, and what it has to answer.

@@ -26,7 +26,10 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("tc-debug", &["tc-pass", "tc-syntax"]),
     ("tc-sim", &["tc-dialects", "tc-target"]),
     ("tc-runtime", &["tc-support", "tc-target"]),
-    ("tc", &["tc-syntax", "tc-passes", "tc-cuda", "tc-mlir", "tc-tvm", "tc-report", "tc-debug", "tc-sim", "tc-runtime"]),
+    (
+        "tc",
+        &["tc-syntax", "tc-passes", "tc-cuda", "tc-mlir", "tc-tvm", "tc-report", "tc-debug", "tc-sim", "tc-runtime"],
+    ),
     ("tc-capi", &["tc"]),
     ("tc-cli", &["tc"]),
     ("tc-opt", &["tc-cli"]),

@@ -15,7 +15,8 @@ impl Writer<'_> {
         let func = self.func;
         let (elem, shape, scope) = func.as_shaped(func.value_type(value))?;
         let scalar = self.stored(func.as_scalar(elem)?);
-        let mut text = format!("{}, \"{}\"", self.tuple(shape)?, self.type_name(scalar)?);
+        let padded = self.padded.contains(&value);
+        let mut text = format!("{}, \"{}\"", self.tuple(shape, padded)?, self.type_name(scalar)?);
         let scope = scope_text(func, scope);
         if scope != "global" {
             text.push_str(&format!(", scope=\"{scope}\""));
@@ -25,7 +26,7 @@ impl Writer<'_> {
             match (key, func.attr_data(attr)) {
                 (keys::ALIGN, AttrData::Int(bytes, _)) => text.push_str(&format!(", align={bytes}")),
                 (keys::STRIDES, AttrData::List(strides)) => {
-                    text.push_str(&format!(", strides={}", self.tuple(strides)?));
+                    text.push_str(&format!(", strides={}", self.tuple(strides, padded)?));
                 }
                 _ => rest.push(self.annotation(key, attr)),
             }
@@ -44,10 +45,13 @@ impl Writer<'_> {
         Scalar { elem, ..scalar }
     }
 
-    /// `(4, n)`
-    fn tuple(&mut self, list: &[Attr]) -> Option<String> {
-        let texts: Vec<String> =
+    /// `(4, n)`; with one more dimension where the buffer is padded.
+    fn tuple(&mut self, list: &[Attr], padded: bool) -> Option<String> {
+        let mut texts: Vec<String> =
             list.iter().map(|&attr| self.extent(attr, 0).map(|expr| expr.text)).collect::<Option<_>>()?;
+        if padded {
+            texts.push("1".to_string());
+        }
         Some(match &texts[..] {
             [one] => format!("({one},)"),
             all => format!("({})", all.join(", ")),
@@ -93,6 +97,9 @@ impl Writer<'_> {
         let func = self.func;
         let Some(buffer) = func.result(op) else { return };
         let attrs = func.entries(func.op_attrs(op)).to_vec();
+        if self.loses_scope(buffer, attrs.is_empty()) {
+            self.padded.insert(buffer);
+        }
         match self.buffer_type(buffer, &attrs) {
             Some(ty) => {
                 let name = self.declare(buffer, "buffer");
@@ -100,6 +107,13 @@ impl Writer<'_> {
             }
             None => self.lacks_buffer(op, buffer),
         }
+    }
+
+    /// TVM 0.27 prints a buffer of one element, `f32[1]`, as a variable, and forgets its scope and its annotations on the
+    /// way. One with another dimension stays a buffer.
+    fn loses_scope(&self, buffer: Value, is_plain: bool) -> bool {
+        let Some((_, &[extent], scope)) = self.func.as_shaped(self.func.value_type(buffer)) else { return false };
+        self.func.as_int(extent) == Some(1) && !(is_plain && scope_text(self.func, scope) == "local")
     }
 
     fn lacks_buffer(&mut self, op: Op, buffer: Value) {
@@ -113,7 +127,8 @@ impl Writer<'_> {
         let func = self.func;
         let Some(view) = func.result(op) else { return };
         let offset = func.const_int(func.operand(op, 1));
-        let bytes = func.as_shaped(func.value_type(view)).and_then(|(elem, ..)| func.as_scalar(elem)).map(|s| s.bytes());
+        let bytes =
+            func.as_shaped(func.value_type(view)).and_then(|(elem, ..)| func.as_scalar(elem)).map(|s| s.bytes());
         let attrs = func.entries(func.op_attrs(op)).to_vec();
         let plain = attrs.iter().all(|(key, _)| matches!(*key, keys::ALIGN | keys::STRIDES));
         let (Some(offset), Some(bytes), true) = (offset, bytes, plain) else {
@@ -135,8 +150,9 @@ impl Writer<'_> {
     /// `A[i, j]`
     pub(crate) fn element(&mut self, buffer: Value, indices: &[Value]) -> String {
         let name = self.value(buffer).within(prec::ATOM);
+        let more = if self.padded.contains(&buffer) { ", 0" } else { "" };
         let indices = if indices.is_empty() { "()".to_string() } else { self.texts(indices) };
-        format!("{name}[{indices}]")
+        format!("{name}[{indices}{more}]")
     }
 
     pub(crate) fn load(&mut self, op: Op) -> Expr {

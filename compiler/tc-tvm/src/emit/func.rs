@@ -3,7 +3,7 @@
 use super::expr::Expr;
 use super::names;
 use super::nest::Nesting;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tc_ir::walk::all_ops;
 use tc_ir::{Attr, AttrData, BinOp, Elem, Func, Name, Op, Scalar, TypeData, Value, keys};
 use tc_kernel::names::Names;
@@ -22,6 +22,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) names: Names,
     /// What is written where a value is used that is no expression of its own.
     pub(crate) spelled: FxHashMap<Value, Expr>,
+    /// Buffers that are written with one dimension more than they have, of extent 1.
+    pub(crate) padded: FxHashSet<Value>,
     /// Does `index` have 64 bits here?
     pub(crate) wide: bool,
     pub(crate) found: Diagnostics,
@@ -41,6 +43,7 @@ impl<'a> Writer<'a> {
             nest: Nesting::new(func),
             names: Names::new(names::safe, authors.into_iter().filter(is_name)),
             spelled: FxHashMap::default(),
+            padded: FxHashSet::default(),
             wide: is_wide(func),
             found: Diagnostics::new(),
             lines: String::new(),
@@ -242,9 +245,8 @@ fn is_wide(func: &Func) -> bool {
         }
         Some(product)
     };
-    let is_large = |value: Value| {
-        func.as_shaped(func.value_type(value)).is_some() && n_elements(value).is_none_or(|n| n >= LIMIT)
-    };
+    let is_large =
+        |value: Value| func.as_shaped(func.value_type(value)).is_some() && n_elements(value).is_none_or(|n| n >= LIMIT);
     unbounded || buffers.into_iter().any(is_large)
 }
 

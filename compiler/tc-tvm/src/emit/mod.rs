@@ -11,8 +11,8 @@ mod stmt;
 
 pub(crate) use func::OURS;
 use func::Writer;
-pub(crate) use stmt::PRAGMAS;
 use std::fmt::Write;
+pub(crate) use stmt::PRAGMAS;
 use tc_dialects::tir;
 use tc_ir::{Func, Module};
 use tc_kernel::names::Globals;

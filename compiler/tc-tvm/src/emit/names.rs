@@ -4,10 +4,10 @@ use tc_kernel::names::MAX_LENGTH;
 
 /// Words of Python, and names that TVMScript or its printer takes for something else.
 const RESERVED: &[&str] = &[
-    "False", "I", "Module", "None", "R", "T", "True", "and", "as", "assert", "async", "await", "bool", "break", "class",
-    "continue", "def", "del", "elif", "else", "except", "finally", "float", "for", "from", "global", "if", "import", "in",
-    "int", "is", "lambda", "list", "max", "min", "nonlocal", "not", "or", "pass", "raise", "range", "return", "str",
-    "try", "tuple", "while", "with", "yield",
+    "False", "I", "Module", "None", "R", "T", "True", "and", "as", "assert", "async", "await", "bool", "break",
+    "class", "continue", "def", "del", "elif", "else", "except", "finally", "float", "for", "from", "global", "if",
+    "import", "in", "int", "is", "lambda", "list", "max", "min", "nonlocal", "not", "or", "pass", "raise", "range",
+    "return", "str", "try", "tuple", "while", "with", "yield",
 ];
 
 /// `name` as a name of Python; `fallback` where there is none.

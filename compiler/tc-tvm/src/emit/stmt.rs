@@ -38,7 +38,14 @@ pub(crate) fn is_expression(func: &Func, op: Op) -> bool {
     let opcode = func.opcode(op);
     let is_plain = matches!(
         opcode,
-        arith::CONSTANT | arith::CMP | arith::NEG | arith::NOT | arith::CAST | arith::RAMP | arith::BROADCAST | tir::LOAD
+        arith::CONSTANT
+            | arith::CMP
+            | arith::NEG
+            | arith::NOT
+            | arith::CAST
+            | arith::RAMP
+            | arith::BROADCAST
+            | tir::LOAD
     );
     is_plain || table::call_of(opcode).is_some() || matches!(func.role(op), Role::Binary(_))
 }
@@ -50,12 +57,7 @@ impl Writer<'_> {
     }
 
     /// The same, with what stands before and after them.
-    pub(crate) fn block_with(
-        &mut self,
-        region: Region,
-        before: impl FnOnce(&mut Self),
-        after: impl FnOnce(&mut Self),
-    ) {
+    pub(crate) fn block_with(&mut self, region: Region, before: impl FnOnce(&mut Self), after: impl FnOnce(&mut Self)) {
         let mark = self.names.enter();
         let length = self.length();
         before(self);

@@ -111,7 +111,8 @@ impl<'a> Reader<'a> {
     /// `T.allocate([4], "float32", "shared")`
     pub(crate) fn allocate(&mut self, range: TextRange, name: &'a str, call: &'a ExprCall) -> Option<()> {
         let arguments = &call.arguments;
-        let (Some(extents), Some(ty)) = (arguments.find_argument_value("extents", 0), arguments.find_argument_value("dtype", 1))
+        let (Some(extents), Some(ty)) =
+            (arguments.find_argument_value("extents", 0), arguments.find_argument_value("dtype", 1))
         else {
             self.error(range, "arguments", "`T.allocate` takes extents and a type");
             return None;

@@ -110,7 +110,13 @@ impl<'a> Reader<'a> {
     }
 
     /// `name` stands for a number from here on.
-    pub(crate) fn bind_number(&mut self, range: TextRange, name: &'a str, number: Number, expected: Option<tc_ir::Type>) {
+    pub(crate) fn bind_number(
+        &mut self,
+        range: TextRange,
+        name: &'a str,
+        number: Number,
+        expected: Option<tc_ir::Type>,
+    ) {
         let Some(value) = self.settle(range, number, expected) else { return self.bind(name, Bound::Missing) };
         self.name(value, name);
         self.bind(name, Bound::Value(value));

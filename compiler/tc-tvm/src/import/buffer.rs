@@ -158,7 +158,13 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    pub(crate) fn make_alloc(&mut self, range: TextRange, name: &str, ty: Type, attrs: &[(Name, Attr)]) -> Option<Value> {
+    pub(crate) fn make_alloc(
+        &mut self,
+        range: TextRange,
+        name: &str,
+        ty: Type,
+        attrs: &[(Name, Attr)],
+    ) -> Option<Value> {
         let op = self.op(range, tir::ALLOC, &[], attrs, &[ty], 0);
         let buffer = self.func.result(op)?;
         self.name(buffer, name);
@@ -223,7 +229,14 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    pub(crate) fn view_of(&mut self, range: TextRange, name: &str, base: Value, view: Declared, offset: i64) -> Option<Place> {
+    pub(crate) fn view_of(
+        &mut self,
+        range: TextRange,
+        name: &str,
+        base: Value,
+        view: Declared,
+        offset: i64,
+    ) -> Option<Place> {
         let (elem, shape, scope) = self.func.as_shaped(self.func.value_type(base))?;
         let (elem, shape) = (elem, shape.to_vec());
         if elem == view.elem && shape == view.shape && offset == 0 {
@@ -353,7 +366,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Indices into `base`, from those of a view of it with the extents `extents`.
-    fn reshaped(&mut self, range: TextRange, base: Value, extents: &[i64], offset: i64, indices: Vec<Value>) -> Option<Vec<Value>> {
+    fn reshaped(
+        &mut self,
+        range: TextRange,
+        base: Value,
+        extents: &[i64],
+        offset: i64,
+        indices: Vec<Value>,
+    ) -> Option<Vec<Value>> {
         let shape: Vec<i64> = {
             let (_, shape, _) = self.func.as_shaped(self.func.value_type(base))?;
             shape.iter().map(|&dim| self.func.as_int(dim)).collect::<Option<_>>()?
@@ -425,7 +445,8 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn has_one_element(&self, place: &Place) -> bool {
         let shaped = self.func.as_shaped(self.func.value_type(place.base));
-        place.view.is_none() && shaped.is_some_and(|(_, shape, _)| matches!(shape, [one] if self.func.as_int(*one) == Some(1)))
+        place.view.is_none()
+            && shaped.is_some_and(|(_, shape, _)| matches!(shape, [one] if self.func.as_int(*one) == Some(1)))
     }
 
     /// `buffer[indices] = value`

@@ -55,7 +55,10 @@ impl<'a> Reader<'a> {
             words.first().is_some_and(|word| word == name) && words[1..].iter().eq(modifiers.iter())
         });
         let (Some(&(opcode, ..)), [cell, value]) = (known, operands) else {
-            self.refuse(call.range(), format!("tc has no counterpart of `T.ptx.{}`", tc_support::suggest::shorten(path)));
+            self.refuse(
+                call.range(),
+                format!("tc has no counterpart of `T.ptx.{}`", tc_support::suggest::shorten(path)),
+            );
             return None;
         };
         let f32_ty = self.func.elem_ty(tc_ir::Elem::F32);
@@ -153,15 +156,21 @@ impl<'a> Reader<'a> {
     /// `T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`
     fn combiner(&mut self, range: TextRange, region: Region, types: &[Type]) -> Option<()> {
         let lambda = match self.reducer {
-            Some(Expr::Call(call)) if self.called(call).as_deref() == Some("comm_reducer") => call.arguments.args.first(),
+            Some(Expr::Call(call)) if self.called(call).as_deref() == Some("comm_reducer") => {
+                call.arguments.args.first()
+            }
             _ => None,
         };
         let Some(Expr::Lambda(lambda)) = lambda else {
             self.refuse(range, "a reduction stands in `with T.attr(T.comm_reducer(…), \"reduce_scope\", …)`");
             return None;
         };
-        let params: Vec<&'a str> =
-            lambda.parameters.iter().flat_map(|params| params.args.iter()).map(|param| param.parameter.name.as_str()).collect();
+        let params: Vec<&'a str> = lambda
+            .parameters
+            .iter()
+            .flat_map(|params| params.args.iter())
+            .map(|param| param.parameter.name.as_str())
+            .collect();
         let body: Vec<&'a Expr> = match &*lambda.body {
             Expr::Tuple(tuple) => tuple.elts.iter().collect(),
             one => vec![one],

@@ -110,7 +110,8 @@ impl<'a> Reader<'a> {
         function.body.iter().find_map(|stmt| {
             let Stmt::Assign(assign) = stmt else { return None };
             let ([Expr::Name(name)], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else { return None };
-            let is_one = self.is_match(call) && matches!(call.arguments.args.first(), Some(Expr::Name(first)) if first.id == *param);
+            let is_one = self.is_match(call)
+                && matches!(call.arguments.args.first(), Some(Expr::Name(first)) if first.id == *param);
             is_one.then_some((name.id.as_str(), &*assign.value))
         })
     }
@@ -161,7 +162,12 @@ impl<'a> Reader<'a> {
         call.arguments.args.first().filter(|_| is_one)
     }
 
-    fn sizes(&mut self, function: &'a StmtFunctionDef, names: &[&'a str], exported: Option<(Vec<String>, Vec<String>, TextRange)>) {
+    fn sizes(
+        &mut self,
+        function: &'a StmtFunctionDef,
+        names: &[&'a str],
+        exported: Option<(Vec<String>, Vec<String>, TextRange)>,
+    ) {
         let index = self.func.index_ty();
         let body = self.func.body();
         let mut decls: Vec<SymbolDecl> = Vec::new();
@@ -182,7 +188,8 @@ impl<'a> Reader<'a> {
                 let default = symbol.default.map(|default| importer.attr(&mut self.func, default));
                 decls.push(SymbolDecl { name, range, default });
             }
-            let facts: Vec<Attr> = header.header.facts.iter().map(|&fact| importer.attr(&mut self.func, fact)).collect();
+            let facts: Vec<Attr> =
+                header.header.facts.iter().map(|&fact| importer.attr(&mut self.func, fact)).collect();
             self.func.header.facts = facts;
             // Those that no shape names are the first parameters all the same.
             let first = function.parameters.args.iter().take(decls.len()).map(|param| param.parameter.name.as_str());
@@ -223,7 +230,8 @@ impl<'a> Reader<'a> {
             self.refuse(call.range(), "a parameter is a buffer of its own, from its first element on");
             return None;
         }
-        let mut declared = if param.is_handle { self.matched_buffer(call)? } else { self.declared(&call.arguments, "global")? };
+        let mut declared =
+            if param.is_handle { self.matched_buffer(call)? } else { self.declared(&call.arguments, "global")? };
         if let Some(view) = self.scan.only_view(param.name).map(<[i64]>::to_vec) {
             self.flatten(&mut declared, &view);
         }

@@ -37,7 +37,9 @@ impl<'a> Reader<'a> {
         }
         let loops = match (function.as_str(), &targets[..]) {
             ("grid", _) => self.grid(call, &targets),
-            ("serial" | "unroll" | "unrolled" | "vectorized" | "thread_binding", &[name]) => self.one(call, name).map(|one| vec![one]),
+            ("serial" | "unroll" | "unrolled" | "vectorized" | "thread_binding", &[name]) => {
+                self.one(call, name).map(|one| vec![one])
+            }
             (name, _) => return self.refuse_frame(node.iter.range(), name),
         };
         let Some(loops) = loops else { return };

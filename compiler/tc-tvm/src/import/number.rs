@@ -152,7 +152,9 @@ impl Reader<'_> {
         };
         let fits = match sign {
             BinOp::AndAnd | BinOp::OrOr => is_bool,
-            BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::Shl | BinOp::Shr | BinOp::Mod => elem.is_int() && !is_bool,
+            BinOp::BitAnd | BinOp::BitOr | BinOp::BitXor | BinOp::Shl | BinOp::Shr | BinOp::Mod => {
+                elem.is_int() && !is_bool
+            }
             _ => !is_bool,
         };
         if !fits {

@@ -63,7 +63,8 @@ impl Scan {
         if let Some(Expr::Attribute(data)) = data
             && let ("data", Expr::Name(base)) = (data.attr.as_str(), &*data.value)
         {
-            let plain = ["elem_offset", "byte_offset", "strides"].iter().all(|key| call.arguments.find_keyword(key).is_none());
+            let plain =
+                ["elem_offset", "byte_offset", "strides"].iter().all(|key| call.arguments.find_keyword(key).is_none());
             let shape = call.arguments.find_argument_value("shape", 0).and_then(literal_shape).filter(|_| plain);
             self.views.entry(base.id.to_string()).or_default().push(shape);
         }

@@ -160,7 +160,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Makes an op with one result, whose type its row infers.
-    pub(crate) fn infer(&mut self, range: TextRange, opcode: Opcode, operands: &[Value], attrs: &[(Name, Attr)]) -> Option<Value> {
+    pub(crate) fn infer(
+        &mut self,
+        range: TextRange,
+        opcode: Opcode,
+        operands: &[Value],
+        attrs: &[(Name, Attr)],
+    ) -> Option<Value> {
         let dict = self.func.dict(attrs);
         match self.func.infer_type(opcode, operands, dict) {
             Ok(ty) => {
