@@ -100,7 +100,13 @@ impl Writer<'_> {
     fn define(&mut self, op: Op) {
         let func = self.func;
         let Some(result) = func.result(op).filter(|&result| func.n_uses(result) > 0) else { return };
+        let n_found = self.found.len();
         let value = self.computed(op).text;
+        if self.found.len() > n_found {
+            // What is wrong with the value was told.
+            self.declare(result, "");
+            return;
+        }
         self.bind(op, result, &value);
     }
 
