@@ -236,6 +236,20 @@ impl Compiler {
         })
     }
 
+    /// Reads TVMScript: what TVM 0.27 prints of its dialect `tirx`, and TVM 0.16 of `tir`. Nothing of the Python text runs.
+    pub fn parse_tvmscript(&self, name: &str, text: &str) -> Result<Parsed, Failure> {
+        guarded(&format!("reading `{name}`"), &Sources::new(), || {
+            let (module, mut found) = tc_tvm::import::import_module(name, text, &self.registry);
+            if !found.has_errors() {
+                found.append(tc_ir::symbols::verify_module(&module));
+            }
+            if found.has_errors() {
+                return Err(Failure { diagnostics: found, sources: module.sources });
+            }
+            Ok(Parsed { module, warnings: found })
+        })
+    }
+
     /// The text of a module. Of one that a pass failed on there is none here: `module.to_string()` shows what the pass left.
     pub fn print(&self, module: &Module) -> Result<String, Failure> {
         guarded("printing", &module.sources, || {
@@ -264,6 +278,16 @@ impl Compiler {
         guarded("emitting MLIR", &module.sources, || {
             self.accept(module)?;
             tc_mlir::emit_module(&self.legal(module), &self.target, options)
+                .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
+        })
+    }
+
+    /// The programs of a module as TVMScript, which TVM 0.27 reads: loops, buffers and accesses, at any point of a pipeline
+    /// until tensor cores and bulk copies have instructions of their own. Operators and schedules are left out.
+    pub fn emit_tvmscript(&self, module: &Module) -> Result<String, Failure> {
+        guarded("emitting TVMScript", &module.sources, || {
+            self.accept(module)?;
+            tc_tvm::emit::emit_module(module)
                 .map_err(|diagnostics| Failure { diagnostics, sources: module.sources.clone() })
         })
     }

@@ -80,6 +80,7 @@ pub use tc_sim as sim;
 pub use tc_support as support;
 pub use tc_syntax as syntax;
 pub use tc_target as target;
+pub use tc_tvm as tvm;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/embedding.md")]

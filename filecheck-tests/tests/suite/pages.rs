@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use tc_filetest::command::{Command, Names, parse};
 
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 11] = [
     include_str!("../../../docs/tour.md"),
     include_str!("../../../docs/ir.md"),
     include_str!("../../../docs/tools.md"),
@@ -18,6 +18,7 @@ const PAGES: [&str; 10] = [
     include_str!("../../../docs/rows.md"),
     include_str!("../../../docs/bundles.md"),
     include_str!("../../../docs/editors.md"),
+    include_str!("../../../docs/tvmscript.md"),
 ];
 
 /// A command, and what it has to answer.

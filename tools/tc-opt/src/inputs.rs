@@ -4,6 +4,9 @@ use crate::args::Args;
 use crate::{CALL, FINE, split};
 use std::ffi::OsString;
 use std::ops::Range;
+use tc::ir::Module;
+use tc::support::{Diagnostics, FileId};
+use tc::syntax::ParseOptions;
 use tc_cli::{Session, file_name};
 
 /// A file.
@@ -70,6 +73,18 @@ pub(crate) fn parts<'t>(inputs: &'t [Input], args: &Args) -> Vec<InputChunk<'t>>
 /// The first line and the bytes of each text of a file.
 pub(crate) fn parts_of(text: &str, args: &Args) -> Vec<(u32, Range<usize>)> {
     if args.input.split_input_file { split::split(text) } else { vec![(1, 0..text.len())] }
+}
+
+/// Reads the items of a file of `module.sources`: TVMScript where its name ends in `.py`.
+pub(crate) fn parse(module: &mut Module, file: FileId, options: &ParseOptions) -> Diagnostics {
+    if !module.sources.file(file).name.ends_with(".py") {
+        return tc::syntax::parse_file(module, file, options);
+    }
+    let mut found = tc::tvm::import::import_file(module, file);
+    if !found.has_errors() {
+        found.append(tc::ir::symbols::verify_module(module));
+    }
+    found
 }
 
 /// The only input, for what works on one.

@@ -6,7 +6,7 @@ use crate::expect::Seen;
 use crate::show::{self, Shown};
 use crate::sink::Sink;
 use crate::space::{self, Answer, Ask};
-use crate::{BUG, FINE, INPUT, expect, explain};
+use crate::{BUG, FINE, INPUT, expect, explain, inputs};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -149,7 +149,7 @@ impl Job<'_, '_> {
     fn compile(&self, module: &mut Module, file: FileId, all_members: &Cell<bool>, shown: &mut Shown) -> Compiled {
         let Job { config: RunConfig { args, compiler, .. }, sink, .. } = self;
         let options = tc::syntax::ParseOptions { allow_unknown_ops: args.input.allow_unknown_ops };
-        let mut found = shown.phase("parse", || tc::syntax::parse_file(module, file, &options));
+        let mut found = shown.phase("parse", || inputs::parse(module, file, &options));
         if found.has_errors() {
             return Ok((found, None));
         }
@@ -238,6 +238,7 @@ impl Job<'_, '_> {
                 Emit::Mlir => compiler
                     .emit_mlir(module, &tc::mlir::EmitOptions { locations: args.show.locations })
                     .map(|mlir| ("MLIR", mlir.text, mlir.manifests))?,
+                Emit::Tvmscript => ("TVMScript", compiler.emit_tvmscript(module)?, Vec::new()),
                 Emit::Ptx => compiler.emit_ptx(module, args.run.via()).map(|ptx| ("PTX", ptx.text, ptx.manifests))?,
                 Emit::Llvm => ("LLVM IR", compiler.emit_llvm(module)?, Vec::new()),
                 Emit::Bundle => return Err(not_here(module)),
@@ -285,7 +286,7 @@ impl Job<'_, '_> {
     fn assembled(&self, module: &Module) -> Result<Vec<Resources>, String> {
         let RunConfig { args, compiler, .. } = self.config;
         let via = match args.run.emit {
-            Emit::Tir | Emit::Llvm | Emit::Bundle => return Ok(Vec::new()),
+            Emit::Tir | Emit::Llvm | Emit::Bundle | Emit::Tvmscript => return Ok(Vec::new()),
             Emit::Cuda => Via::Cuda,
             Emit::Ptx => args.run.via(),
             Emit::Mlir => Via::Mlir,

@@ -11,6 +11,8 @@ pub enum Emit {
     Cuda,
     /// The GPU dialects of MLIR, for `mlir-opt` of LLVM 22.
     Mlir,
+    /// TVMScript, for TVM 0.27.
+    Tvmscript,
     /// PTX; `--via` says how.
     Ptx,
     /// LLVM IR, through MLIR.

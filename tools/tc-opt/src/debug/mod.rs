@@ -9,6 +9,7 @@ pub(crate) mod reproduce;
 mod work_dir;
 
 use crate::args::{Args, Emit, VerifyEach};
+use crate::inputs;
 use bisect::Bisection;
 use clap::ValueEnum;
 use tc::Compiler;
@@ -16,7 +17,7 @@ use tc::debug::{Reproducer, Verify};
 use tc::ir::Module;
 use tc::pass::Pipeline;
 use tc::support::Sources;
-use tc::syntax::{ParseOptions, parse_file};
+use tc::syntax::ParseOptions;
 use tc_cli::{Session, status_of};
 
 /// The command line as the head of a reproducer fills it in, if it asks for that. The error is the status, and was
@@ -57,7 +58,7 @@ pub(crate) fn mode(
         return Some(Err(session.refuse(&format!("`{}` is too large: a file may have 2 GiB", args.file_name()))));
     };
     let options = ParseOptions { allow_unknown_ops: args.input.allow_unknown_ops };
-    let mut found = parse_file(&mut module, file, &options);
+    let mut found = inputs::parse(&mut module, file, &options);
     if !found.has_errors() {
         found.append(tc::ir::symbols::verify_module(&module));
     }

@@ -35,6 +35,25 @@ impl Folder {
     }
 }
 
+#[test]
+fn files_of_python_are_tvmscript() {
+    let folder = Folder::new("tvmscript");
+    let text =
+        "@T.prim_func\ndef f(A: T.Buffer((8,), \"float32\")):\n    for i in range(8):\n        A[i] = T.float32(i)\n";
+    let file = folder.file("f.py", text);
+    let ran = run(&[&file]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let program = "tir 1\n\ntir.func @f(A: f32[8]) {\n  for i in 0..8 {\n    A[i] = cast<f32>(i)\n  }\n}\n";
+    assert_eq!(ran.stdout, program);
+    let again = run(&[&file, "--emit=tvmscript"]);
+    assert!(again.stdout.contains("A[i] = T.Cast(\"float32\", i)"), "{}", again.stdout);
+    let wrong = folder.file("wrong.py", &text.replace("T.float32(i)", "T.sine(i)"));
+    let ran = run(&[&wrong]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("error[no-counterpart]: tc has no counterpart of `T.sine`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("wrong.py:4:16"), "{}", ran.stderr);
+}
+
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
