@@ -60,6 +60,10 @@ const OPERATOR_CALLS: &[(&str, BinOp)] = &[
     ("GE", BinOp::Ge),
 ];
 
+/// Functions of the table that take integers, too.
+pub(crate) const OF_INTEGERS: &[Opcode] =
+    &[arith::MIN, arith::MAX, arith::TDIV, arith::TMOD, arith::SELECT, arith::ABS, arith::POPCOUNT];
+
 /// Approximations of the hardware, which TVM has as PTX instructions: the instruction and its modifiers.
 pub(crate) const APPROXIMATIONS: &[(Opcode, &str, &[&str])] = &[
     (arith::EXP2_APPROX, "ex2", &["approx", "ftz", "f32"]),

@@ -10,10 +10,6 @@ use tc_ir::attrs::BinOp;
 use tc_ir::{Elem, Op, Region, Rewriter, Type, Value, effects};
 use tc_support::suggest;
 
-/// Functions of the table that take integers, too.
-const OF_INTEGERS: &[tc_ir::Opcode] =
-    &[arith::MIN, arith::MAX, arith::TDIV, arith::TMOD, arith::SELECT, arith::ABS, arith::POPCOUNT];
-
 impl<'a> Reader<'a> {
     /// The value of an expression, of the type `expected` where there is one.
     pub(crate) fn value(&mut self, expr: &'a Expr, expected: Option<Type>) -> Option<Value> {
@@ -344,7 +340,7 @@ impl<'a> Reader<'a> {
             operands.push(self.settle(range, condition, None)?);
         }
         operands.extend(self.one_type(range, rest)?);
-        let wants_float = !OF_INTEGERS.contains(&opcode);
+        let wants_float = !table::OF_INTEGERS.contains(&opcode);
         let elem = operands.last().and_then(|&value| self.scalar(value)).map(|scalar| scalar.elem);
         if wants_float && !elem.is_some_and(Elem::is_float) {
             self.error(range, "type", format!("`T.{name}` takes floats"));

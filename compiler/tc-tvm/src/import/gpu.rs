@@ -6,6 +6,7 @@ use crate::table;
 use ruff_python_ast::{Expr, ExprCall};
 use ruff_text_size::{Ranged, TextRange};
 use tc_dialects::gpu;
+use tc_dialects::scope::Scope;
 use tc_dialects::tir::{self, LoopKind};
 use tc_ir::{Attr, AttrData, Def, Region, Type, Value, keys};
 
@@ -31,7 +32,7 @@ impl<'a> Reader<'a> {
     fn sync(&mut self, call: &'a ExprCall) {
         let scope = call.arguments.args.first().and_then(string).unwrap_or_default();
         let scope = match scope.as_str() {
-            "shared" | "shared.dyn" => "shared",
+            name if Scope::parse(name).is_some_and(Scope::is_shared) => "shared",
             "warp" => "warp",
             other => {
                 let other = tc_support::suggest::shorten(other);
