@@ -8,7 +8,6 @@ use tc::run::Define;
 use tc::runtime::code_cache::{self, CodeCache, CompileOptions};
 use tc::runtime::shapes::{CODE, Shape, Signature, fit};
 use tc::runtime::{Array, Code, CudaDevice, DType, Element, Given, Program, Resident, nvrtc};
-use tc::support::elem::ElemKind;
 use tc::support::{Diagnostic, Location};
 use tc::target::Param;
 
@@ -56,7 +55,7 @@ impl Core {
             _ => String::new(),
         };
         let types = program.manifest.params.iter().map(|param| data_type(param.dtype())).collect();
-        let max_version = CudaDevice::open(0).ok().map(|device| device.driver_version());
+        let max_version = CudaDevice::newest_cuda().ok();
         let is_compiled = nvrtc::available(&program.target, max_version).is_ok();
         if is_compiled {
             machine_code(&program, max_version, keep_lines)?;
@@ -256,7 +255,7 @@ fn machine_code(program: &Program, max_version: Option<(u32, u32)>, line_info: b
 pub(crate) fn word(dtype: DType, value: Element) -> Option<u64> {
     let value = match (dtype.elem().format(), value) {
         (None, Element::Int(value)) => {
-            let (low, high) = range(dtype);
+            let (low, high) = dtype.elem().int_range().unwrap_or((0, 1));
             (low..=high).contains(&value).then_some(Element::Int(value))?
         }
         // A whole number is a float too.
@@ -272,14 +271,4 @@ pub(crate) fn word(dtype: DType, value: Element) -> Option<u64> {
     let mut word = [0; 8];
     word[..one.bytes().len()].copy_from_slice(one.bytes());
     Some(u64::from_ne_bytes(word))
-}
-
-/// The least and the greatest number of an integer type; 0 and 1 of a truth value.
-fn range(dtype: DType) -> (i128, i128) {
-    let bits = dtype.bytes() * 8;
-    match dtype.elem().kind() {
-        ElemKind::Bool => (0, 1),
-        ElemKind::Unsigned => (0, (1 << bits) - 1),
-        ElemKind::Signed | ElemKind::Float => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-    }
 }

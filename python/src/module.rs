@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tc::pass::{Instrument, PassAt, PassRecord};
+use tc::pass::{Instrument, PassAt, PassRecord, Pipeline};
 use tc::report::page::{Emitted, Page, Run};
 use tc::report::recorder::Recorder;
 use tc::run::cases::{is_operator, is_program, to_check, to_evaluate};
@@ -109,7 +109,9 @@ impl Module {
         let compiler = compiler(py, target, defines)?;
         let run = || {
             let mut texts = Texts::default();
-            watched(&compiler, &mut self.module.clone(), pipeline, &mut texts)?;
+            let mut module = self.module.clone();
+            let steps = compiler.pipeline(pipeline, &mut module)?;
+            watched(&compiler, &mut module, &steps, &mut texts)?;
             Ok(texts.0)
         };
         py.detach(|| tc::on_big_stack(run).and_then(|done| done)).map_err(|failed| raised(py, &failed))
@@ -164,7 +166,7 @@ impl Module {
         Ok(Value::from(checked.map_err(|failed| raised(py, &failed))?).to_string())
     }
 
-    /// Runs one case on the simulator: its results, what was found as text and as JSON, and whether all is right.
+    /// Runs one case on the simulator, and gives its results; what is wrong with it is raised.
     #[pyo3(signature = (chosen, defines = None, inputs = Vec::new(), seed = 0, target = None))]
     fn evaluate<'py>(
         &self,
@@ -315,7 +317,7 @@ impl Module {
         let mut recorder = Recorder::new(Box::new(ir::Module::to_string));
         recorder.parsed(&module);
         let steps = compiler.pipeline(pipeline, &mut module)?;
-        let run = watched(compiler, &mut module, pipeline, &mut recorder)?;
+        let run = watched(compiler, &mut module, &steps, &mut recorder)?;
         let planned = steps.passes.iter().map(|planned| (planned.info.name, planned.info.anchor)).collect();
         let emitted = compiler.emit_cuda(&module).ok().map(|cuda| Emitted {
             language: "CUDA C++",
@@ -356,17 +358,16 @@ impl Instrument for &mut Texts {
     }
 }
 
-/// Runs `pipeline` while `instrument` looks on.
+/// Runs `steps` while `instrument` looks on.
 fn watched<'m>(
     compiler: &'m Compiler,
     module: &mut ir::Module,
-    pipeline: &str,
+    steps: &Pipeline,
     instrument: impl Instrument + 'm,
 ) -> Result<tc::pass::Report, Failure> {
-    let steps = compiler.pipeline(pipeline, module)?;
     let mut manager = compiler.manager();
     manager.instrument(instrument);
-    let report = manager.run(&steps, module);
+    let report = manager.run(steps, module);
     if report.is_ok() {
         return Ok(report);
     }

@@ -25,8 +25,8 @@ pub(crate) fn compiler(
 
 /// The target of the first GPU, or that which tc compiles for where none is named.
 pub(crate) fn default() -> Target {
-    // Asked each time: a process may see its GPUs late, and the driver answers in microseconds.
-    CudaDevice::open(0).ok().and_then(|device| tc::runtime::Device::target(&device)).unwrap_or_default()
+    // Asked each time: a process may see its GPUs late. No context is made: that takes long, and a fork does not keep it.
+    CudaDevice::target_of(0).unwrap_or_default()
 }
 
 /// Values of sizes and parameters by name; a truth value is 0 or 1.

@@ -1,52 +1,30 @@
-//! Names of element types: ours beside TVM's.
+//! Names of element types: TVM's follow from what a type is.
 
+use tc_ir::types::ElemKind;
 use tc_ir::{Elem, Scalar};
 
-/// Each element type that TVM has, with TVM's name for it.
-const ELEMS: &[(Elem, &str)] = &[
-    (Elem::Bool, "bool"),
-    (Elem::I8, "int8"),
-    (Elem::I16, "int16"),
-    (Elem::I32, "int32"),
-    (Elem::I64, "int64"),
-    (Elem::U8, "uint8"),
-    (Elem::U16, "uint16"),
-    (Elem::U32, "uint32"),
-    (Elem::U64, "uint64"),
-    (Elem::F16, "float16"),
-    (Elem::BF16, "bfloat16"),
-    (Elem::F32, "float32"),
-    (Elem::F64, "float64"),
-    (Elem::F8E4M3, "float8_e4m3fn"),
-    (Elem::F8E5M2, "float8_e5m2"),
-];
-
-/// Other names that TVMScript has for them.
-const SHORT: &[(&str, Elem)] = &[
-    ("boolean", Elem::Bool),
-    ("f16", Elem::F16),
-    ("bf16", Elem::BF16),
-    ("f32", Elem::F32),
-    ("f64", Elem::F64),
-    ("i8", Elem::I8),
-    ("i16", Elem::I16),
-    ("i32", Elem::I32),
-    ("i64", Elem::I64),
-    ("u8", Elem::U8),
-    ("u16", Elem::U16),
-    ("u32", Elem::U32),
-    ("u64", Elem::U64),
-];
-
 /// TVM's name of `elem`; none for `index`, whose width the function decides, and for what TVM lacks.
-pub(crate) fn elem_name(elem: Elem) -> Option<&'static str> {
-    ELEMS.iter().find(|(known, _)| *known == elem).map(|&(_, name)| name)
+fn elem_name(elem: Elem) -> Option<String> {
+    let bits = elem.bits();
+    // `index`, and what is another type in memory.
+    if elem.in_memory() != elem {
+        return None;
+    }
+    Some(match (elem.kind(), elem.format().map(|format| format.exponent_bits)) {
+        (ElemKind::Bool, _) => "bool".to_string(),
+        (ElemKind::Signed, _) => format!("int{bits}"),
+        (ElemKind::Unsigned, _) => format!("uint{bits}"),
+        (ElemKind::Float, Some(8)) if bits == 16 => "bfloat16".to_string(),
+        (ElemKind::Float, Some(4)) => format!("float{bits}_e4m3fn"),
+        (ElemKind::Float, Some(5)) if bits == 8 => format!("float{bits}_e5m2"),
+        (ElemKind::Float, _) => format!("float{bits}"),
+    })
 }
 
 /// TVM's name of `scalar`: `float16x4`.
 pub(crate) fn scalar_name(scalar: Scalar) -> Option<String> {
     let name = elem_name(scalar.elem)?;
-    Some(if scalar.lanes == 1 { name.to_string() } else { format!("{name}x{}", scalar.lanes) })
+    Some(if scalar.lanes == 1 { name } else { format!("{name}x{}", scalar.lanes) })
 }
 
 /// The type that TVM calls `name`: `float32`, `float16x4`, `f32`.
@@ -60,8 +38,17 @@ pub(crate) fn parse(name: &str) -> Option<Scalar> {
 }
 
 fn parse_elem(name: &str) -> Option<Elem> {
-    let full = ELEMS.iter().find(|(_, known)| *known == name).map(|&(elem, _)| elem);
-    full.or_else(|| SHORT.iter().find(|(known, _)| *known == name).map(|&(_, elem)| elem))
+    let is_called =
+        |elem: &&Elem| elem_name(**elem).is_some_and(|known| known == name || short_name(**elem) == Some(name));
+    Elem::ALL.iter().find(is_called).copied()
+}
+
+/// Another name that TVMScript has for `elem`: for most it is ours.
+fn short_name(elem: Elem) -> Option<&'static str> {
+    match elem.kind() {
+        ElemKind::Bool => Some("boolean"),
+        _ => (!elem.is_float8()).then(|| elem.name()),
+    }
 }
 
 #[cfg(test)]
@@ -70,12 +57,20 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for &(elem, name) in ELEMS {
-            assert_eq!(parse(name), Some(Scalar::of(elem)));
-            assert_eq!(parse(&format!("{name}x4")), Some(Scalar { elem, lanes: 4 }));
+        let names: Vec<(Elem, String)> = Elem::ALL.iter().filter_map(|&elem| Some((elem, elem_name(elem)?))).collect();
+        for (elem, name) in &names {
+            assert_eq!(parse(name), Some(Scalar::of(*elem)));
+            assert_eq!(parse(&format!("{name}x4")), Some(Scalar { elem: *elem, lanes: 4 }));
         }
-        assert_eq!(parse("f16x8"), Some(Scalar { elem: Elem::F16, lanes: 8 }));
-        for name in ["float31", "float32x1", "float32x", "handle", ""] {
+        let all: Vec<&str> = names.iter().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(
+            all.join(" "),
+            "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 float8_e4m3fn \
+             float8_e5m2"
+        );
+        let half = Elem::ALL.iter().copied().find(|elem| elem.bits() == 16 && elem.is_float()).expect("there is one");
+        assert_eq!(parse("f16x8"), Some(Scalar { elem: half, lanes: 8 }));
+        for name in ["float31", "float32x1", "float32x", "handle", "index", "tf32", "f8e4m3", ""] {
             assert_eq!(parse(name), None, "{name}");
         }
     }

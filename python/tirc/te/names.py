@@ -3,28 +3,26 @@
 import re
 
 # Words that the grammar reserves, and what it reads as a type or a number.
-_RESERVED = set(
-    [
-        "for",
-        "in",
-        "if",
-        "else",
-        "let",
-        "alloc",
-        "return",
-        "yield",
-        "where",
-        "attributes",
-        "cast",
-        "compute",
-        "true",
-        "false",
-        "inf",
-        "nan",
-        "bool",
-        "index",
-    ]
-)
+_RESERVED = {
+    "for",
+    "in",
+    "if",
+    "else",
+    "let",
+    "alloc",
+    "return",
+    "yield",
+    "where",
+    "attributes",
+    "cast",
+    "compute",
+    "true",
+    "false",
+    "inf",
+    "nan",
+    "bool",
+    "index",
+}
 _TYPE = re.compile(r"(inf|nan)?([iu](8|16|32|64)|f16|bf16|f32|f64|f8e4m3|f8e5m2|tf32|bool|index)(x[0-9]+)?$")
 
 

@@ -17,6 +17,50 @@ from .expr import (
     negate,
 )
 
+# What TVM's module `tir` has of them.
+__all__ = [
+    "And",
+    "Not",
+    "Or",
+    "Select",
+    "abs",
+    "all",
+    "any",
+    "ceil",
+    "const",
+    "cos",
+    "div",
+    "erf",
+    "exp",
+    "exp2",
+    "floor",
+    "floordiv",
+    "floormod",
+    "if_then_else",
+    "indexdiv",
+    "indexmod",
+    "infinity",
+    "likely",
+    "log",
+    "log2",
+    "max_value",
+    "min_value",
+    "nearbyint",
+    "popcount",
+    "pow",
+    "power",
+    "round",
+    "rsqrt",
+    "sigmoid",
+    "sin",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+    "truncdiv",
+    "truncmod",
+]
+
 
 def const(value, dtype=None, span=None):
     """A number; without `dtype`, `float32` or `int32`."""

@@ -4,48 +4,7 @@ from ..te.errors import missing_names
 from ..te.expr import Expr as PrimExpr
 from ..te.expr import IterVar
 from ..te.intrin import call_intrin, decl_buffer, ir_builder
-from ..te.ops import (
-    And,
-    Not,
-    Or,
-    Select,
-    abs,
-    all,
-    any,
-    ceil,
-    const,
-    cos,
-    div,
-    erf,
-    exp,
-    exp2,
-    floor,
-    floordiv,
-    floormod,
-    if_then_else,
-    indexdiv,
-    indexmod,
-    infinity,
-    likely,
-    log,
-    log2,
-    max_value,
-    min_value,
-    nearbyint,
-    popcount,
-    pow,
-    power,
-    round,
-    rsqrt,
-    sigmoid,
-    sin,
-    sqrt,
-    tan,
-    tanh,
-    trunc,
-    truncdiv,
-    truncmod,
-)
+from ..te.ops import *
 from ..te.reduce import comm_reducer, max, min, sum
 from ..te.tensor import size_var as SizeVar
 from ..te.tensor import var as Var

@@ -49,8 +49,7 @@ impl CudaDevice {
         let driver_version = driver_version()?;
         let count = CudaDevice::count()?;
         if ordinal >= count {
-            let message = format!("there is no GPU {ordinal}: there are {count}, numbered from 0");
-            return Err(Diagnostic::error("no-gpu", Location::None, message));
+            return Err(no_gpu(ordinal, count));
         }
         let failed = |error| driver_error(&format!("GPU {ordinal} cannot be opened"), error);
         let context = CudaContext::new(ordinal).map_err(failed)?;
@@ -88,6 +87,27 @@ impl CudaDevice {
     /// Does machine code for `target` run here? Code for an older GPU runs as PTX only.
     pub fn is(&self, target: &Target) -> bool {
         target.runs_on(self.capability.0, self.capability.1) && target.capability == self.capability
+    }
+
+    /// What GPU number `ordinal` is compiled for, without opening it.
+    pub fn target_of(ordinal: usize) -> Result<Target, Diagnostic> {
+        let count = CudaDevice::count()?;
+        let nth = i32::try_from(ordinal).ok().filter(|_| ordinal < count).ok_or_else(|| no_gpu(ordinal, count))?;
+        let failed = |error| driver_error(&format!("GPU {ordinal} cannot be asked about itself"), error);
+        let device = cudarc::driver::result::device::get(nth).map_err(failed)?;
+        let attribute = |attribute| {
+            // SAFETY: the driver was started, and the device is one of its.
+            let value = unsafe { cudarc::driver::result::device::get_attribute(device, attribute) };
+            value.map(|value| u32::try_from(value).unwrap_or(0)).map_err(failed)
+        };
+        let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        Target::for_device(major, minor)
+    }
+
+    /// The newest CUDA version, major and minor, that the driver of this machine knows.
+    pub fn newest_cuda() -> Result<(u32, u32), Diagnostic> {
+        driver_version()
     }
 
     /// The newest CUDA version, major and minor, that the driver knows.
@@ -169,6 +189,11 @@ impl Device for CudaDevice {
         let (timing, clocks) = bench::bench(self, &sets, options)?;
         Ok(BenchReport { timing, clocks, kernels })
     }
+}
+
+fn no_gpu(ordinal: usize, count: usize) -> Diagnostic {
+    let message = format!("there is no GPU {ordinal}: there are {count}, numbered from 0");
+    Diagnostic::error("no-gpu", Location::None, message)
 }
 
 fn uuid(bytes: [u8; 16]) -> String {

@@ -36,13 +36,13 @@ const KINDS: &[Kind] = &[
     Kind {
         kind: "an element type",
         examples: &[&["F8E4M3", "\"f8e4m3\""], &["F8E5M2", "\"f8e5m2\""], &["I16", "\"i16\""], &["U16"]],
-        most: 7,
+        most: 6,
     },
     // Beside these the products that tensor cores have, what they need of a target, and the name of that.
     Kind {
         kind: "an element type of tensor cores",
         examples: &[&["F16", "\"f16\""], &["BF16", "\"bf16\""], &["TF32", "\"tf32\""]],
-        most: 7,
+        most: 6,
     },
     Kind {
         kind: "an op with memory effects",

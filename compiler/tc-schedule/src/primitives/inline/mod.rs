@@ -59,8 +59,8 @@ impl Primitive for Inline {
         }
         if data.through.is_some() || data.origin.is_some() {
             let text = format!("`{name}` has loops for axes, since `cache_write` came after they were divided");
-            let help = "write `cache_write` before the directives that divide or reorder the loops";
-            return Err(cx.error("inline-loops", text).help(help).fix_its(LEAVE_OUT).into());
+            let fact = "write `cache_write` before the directives that divide or reorder the loops";
+            return Err(cx.error("inline-loops", text).fact(fact).fix_its(LEAVE_OUT).into());
         }
         Ok(stage)
     }
