@@ -7,7 +7,7 @@ use tc_ir::{Elem, Scalar};
 fn elem_name(elem: Elem) -> Option<String> {
     let bits = elem.bits();
     // `index`, and what is another type in memory.
-    if elem.in_memory() != elem {
+    if elem.dtype().elem() != elem || elem.in_memory() != elem {
         return None;
     }
     Some(match (elem.kind(), elem.format().map(|format| format.exponent_bits)) {
