@@ -1,4 +1,4 @@
-//! Measures the parser: `cargo run --release -p tc-syntax --example parse_speed [FILE]`.
+//! Measures the parser: `cargo run --release -p tirc-syntax --example parse_speed [FILE]`.
 //!
 //! Without a file it makes three modules of a million ops each: in the concise form, in the generic form, and in one
 //! huge function.

@@ -1,6 +1,6 @@
 //! Blocks on a multiprocessor by the rules of this crate, for points that are read from the standard input.
 //!
-//!     echo 256 40 16384 | cargo run -p tc-target --example occupancy -- sm_80
+//!     echo 256 40 16384 | cargo run -p tirc-target --example occupancy -- sm_80
 //!
 //! Without a target it answers for the default one.
 //!

@@ -10,7 +10,7 @@
 //! gets a body that launches kernels, and a `gpu.module` with the kernels beside it. What is wrong with the operator is an
 //! error of MLIR's at the function, and fails the pass. Everything after that is the other compiler's own pipeline.
 //!
-//! `cargo run -p tc --features mlir --example mlir_external_pass`
+//! `cargo run -p tirc --features mlir --example mlir_external_pass`
 
 #![allow(unsafe_code, reason = "ops are moved from one module to another, which melior has no safe words for")]
 

@@ -1,6 +1,6 @@
 //! From a wrong pass to a program of a few lines: a bug is planted, found, reproduced and made small.
 //!
-//! `cargo run -p tc --example planted_bug`
+//! `cargo run -p tirc --example planted_bug`
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 

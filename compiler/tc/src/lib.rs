@@ -83,5 +83,5 @@ pub use tc_target as target;
 pub use tc_tvm as tvm;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/embedding.md")]
+#[doc = include_str!("../embedding.md")]
 struct Embedding;

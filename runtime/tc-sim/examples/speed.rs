@@ -1,4 +1,4 @@
-//! How fast the simulator runs: `cargo run --release -p tc-sim --example speed`.
+//! How fast the simulator runs: `cargo run --release -p tirc-sim --example speed`.
 
 #![allow(clippy::print_stdout, reason = "it is what the program is for")]
 

@@ -67,6 +67,15 @@ pub fn check(root: &Path) -> Vec<String> {
     }
 }
 
+/// What the tree calls the package `name`: the registry has other crates by the names `tc`, `tc-runtime` and so on, so those that
+/// are published are called `tirc` there (docs/adr/0027).
+fn in_tree(name: &str) -> String {
+    match name.strip_prefix("tirc") {
+        Some(rest) => format!("tc{rest}"),
+        None => name.to_string(),
+    }
+}
+
 /// The members of the workspace, each with the members that it depends on outside of its tests.
 fn metadata(root: &Path) -> Result<BTreeMap<String, Vec<String>>, String> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -77,7 +86,7 @@ fn metadata(root: &Path) -> Result<BTreeMap<String, Vec<String>>, String> {
     }
     let value: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
     let list = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
-    let name = |value: &Value| value["name"].as_str().unwrap_or("").to_string();
+    let name = |value: &Value| in_tree(value["name"].as_str().unwrap_or(""));
     let mut packages = BTreeMap::new();
     for package in list(&value, "packages") {
         let dependencies = list(&package, "dependencies");

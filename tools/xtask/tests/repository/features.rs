@@ -8,7 +8,7 @@ use std::process::Command;
 fn tree(flags: &[&str]) -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let flags = ["tree", "--package=tc", "--edges=normal", "--prefix=none", "--offline"].iter().chain(flags);
+    let flags = ["tree", "--package=tirc", "--edges=normal", "--prefix=none", "--offline"].iter().chain(flags);
     let output = Command::new(cargo).args(flags).current_dir(root).output().expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -22,5 +22,5 @@ fn without_features_there_is_no_cuda_and_no_thread_pool() {
         assert!(whole.contains(name), "`tc` has no `{name}` any more: name another crate here");
         assert!(!bare.contains(name), "`tc` depends on `{name}` without its features");
     }
-    assert!(bare.contains("tc-sim") && bare.contains("tc-runtime") && bare.contains("tc-cuda"));
+    assert!(["tirc-sim", "tirc-runtime", "tirc-cuda"].iter().all(|name| bare.contains(*name)));
 }

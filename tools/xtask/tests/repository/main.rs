@@ -3,4 +3,5 @@
 mod additions;
 mod editor;
 mod features;
+mod published;
 mod tidy;
