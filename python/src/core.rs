@@ -1,8 +1,10 @@
 //! A kernel and what a launch asks of its arguments, without Python: tvm-ffi calls it without the interpreter.
 
-use crate::dlpack::{CPU, CUDA, DataType};
+use crate::again::{Addresses, Launch, Launches};
+use crate::dlpack::{CPU, CUDA, DataType, DlTensor};
 use crate::tensor::{Tensor, data_type, type_name};
 use smallvec::SmallVec;
+use std::borrow::Borrow;
 use std::sync::{Arc, PoisonError, RwLock};
 use tc::run::Define;
 use tc::runtime::code_cache::{self, CodeCache, CompileOptions};
@@ -26,6 +28,8 @@ pub(crate) struct Core {
     /// There is machine code of it in the cache, or there could be.
     pub(crate) is_compiled: bool,
     pub(crate) signature: Signature,
+    /// The parameters that are results.
+    pub(crate) results: Vec<usize>,
     pub(crate) point: Vec<Define>,
     /// The type of each parameter.
     types: Vec<DataType>,
@@ -34,6 +38,7 @@ pub(crate) struct Core {
     loaded: RwLock<Vec<(i32, Arc<Resident>)>>,
     /// Shapes of inputs, each after its rank, and the shapes of outputs that follow.
     shapes: RwLock<Vec<ShapesOf>>,
+    launches: Launches,
 }
 
 /// An argument that was looked at.
@@ -60,8 +65,22 @@ impl Core {
         if is_compiled {
             machine_code(&program, max_version, keep_lines)?;
         }
-        let (loaded, shapes) = (RwLock::default(), RwLock::default());
-        Ok(Core { name, source, program, is_compiled, signature, point, types, keep_lines, loaded, shapes })
+        let results = (0..program.manifest.params.len()).filter(|&idx| signature.is_result(idx)).collect();
+        let (loaded, shapes, launches) = (RwLock::default(), RwLock::default(), Launches::default());
+        Ok(Core {
+            name,
+            source,
+            program,
+            is_compiled,
+            signature,
+            results,
+            point,
+            types,
+            keep_lines,
+            loaded,
+            shapes,
+            launches,
+        })
     }
 
     /// What is wrong with argument `idx`.
@@ -117,11 +136,6 @@ impl Core {
         Ok(resident)
     }
 
-    /// The parameters that are results.
-    pub(crate) fn outputs(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.program.manifest.params.len()).filter(|&idx| self.signature.is_result(idx))
-    }
-
     /// The shapes of the outputs for these inputs.
     pub(crate) fn output_shapes(&self, inputs: &[Looked], named: &[Define]) -> Result<Vec<Vec<u64>>, Diagnostic> {
         let mut key: Vec<i64> = Vec::new();
@@ -152,7 +166,7 @@ impl Core {
             })
             .collect();
         let fitted = fit(&self.program.manifest, &self.signature, &shapes, named)?;
-        let made: Vec<Vec<u64>> = self.outputs().map(|idx| fitted.shapes[idx].clone()).collect();
+        let made: Vec<Vec<u64>> = self.results.iter().map(|&idx| fitted.shapes[idx].clone()).collect();
         if named.is_empty() {
             let mut known = self.shapes.write().unwrap_or_else(PoisonError::into_inner);
             known.truncate(MAX_SHAPES - 1);
@@ -171,19 +185,41 @@ impl Core {
         let id = self.gpu(looked)?;
         self.check_overlap(looked)?;
         let resident = self.resident(id)?;
-        let given: SmallVec<[Given<'_>; 12]> = looked
-            .iter()
-            .map(|looked| match looked {
-                Looked::Array(tensor) => Given::Array { address: tensor.address, shape: &tensor.shape },
-                Looked::Word(word) => Given::Word(*word),
-            })
-            .collect();
+        let given = given(looked);
         let stream = stream()?;
         // SAFETY: each array is one of this GPU with elements of the parameter's type, as its library says, which keeps it
         // until its stream is done with it; a stream that is named is the caller's.
         #[expect(unsafe_code, reason = "memory of other libraries is handed to a kernel")]
         let launched = unsafe { resident.launch(&given, named, stream) };
         Ok(launched?)
+    }
+
+    /// A launch before with arrays like `tensors`, one for each parameter, and their addresses.
+    pub(crate) fn like_before(&self, tensors: &[impl Borrow<DlTensor>]) -> Option<(Arc<Launch>, Addresses)> {
+        self.launches.like(tensors)
+    }
+
+    /// Launches once more on arrays that are like those of `launch`.
+    pub(crate) fn launch_again(&self, launch: &Launch, addresses: &Addresses, stream: u64) -> Result<(), Diagnostic> {
+        // SAFETY: the arrays are as those that were accepted, but for their addresses; else as in `launch`.
+        #[expect(unsafe_code, reason = "memory of other libraries is handed to a kernel")]
+        unsafe {
+            launch.resident.launch_planned(&launch.plan, addresses, stream)
+        }
+    }
+
+    /// Remembers that a launch on `tensors`, which `looked` tells of too, went through.
+    pub(crate) fn remember(&self, tensors: &[impl Borrow<DlTensor>], looked: &[Looked]) {
+        let found = self.gpu(looked).and_then(|id| {
+            let resident = self.resident(id)?;
+            let plan = resident.plan(&given(looked), &[])?;
+            Ok((resident, plan))
+        });
+        // A launch is not undone by what fails after it.
+        let Ok(found) = found else { return };
+        let params = &self.program.manifest.params;
+        let is_written = |idx: usize| matches!(&params[idx], Param::Buffer(buffer) if buffer.access.writes());
+        self.launches.add(tensors, is_written, found);
     }
 
     /// The GPU that all arrays are on.
@@ -240,6 +276,15 @@ impl Looked {
             Looked::Word(_) => None,
         }
     }
+}
+
+/// What a launch takes, of what was looked at.
+fn given(looked: &[Looked]) -> SmallVec<[Given<'_>; 12]> {
+    let given = looked.iter().map(|looked| match looked {
+        Looked::Array(tensor) => Given::Array { address: tensor.address, shape: &tensor.shape },
+        Looked::Word(word) => Given::Word(*word),
+    });
+    given.collect()
 }
 
 /// `program` as machine code, from the user's cache where it is there.

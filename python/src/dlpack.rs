@@ -55,6 +55,21 @@ impl DlTensor {
             byte_offset: 0,
         }
     }
+
+    /// Where it begins.
+    pub(crate) fn address(&self) -> u64 {
+        (self.data as u64).wrapping_add(self.byte_offset)
+    }
+
+    /// Its extents, and its strides in elements: none where it is dense, as versions before 1.2 say it.
+    pub(crate) fn numbers(&self) -> (&[i64], &[i64]) {
+        let rank = usize::try_from(self.ndim).unwrap_or(0);
+        // SAFETY: DLPack: both point to as many numbers as there are dimensions, or to nothing.
+        let list = |pointer: *mut i64| unsafe {
+            if pointer.is_null() || rank == 0 { &[][..] } else { std::slice::from_raw_parts(pointer, rank) }
+        };
+        (list(self.shape), list(self.strides))
+    }
 }
 
 #[repr(C)]
@@ -85,6 +100,12 @@ struct Api {
 /// The C exchange API of a type of arrays. A library leaves it where it is as long as the process runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Exchange(&'static Api);
+
+impl PartialEq for Exchange {
+    fn eq(&self, other: &Exchange) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
 
 // SAFETY: the structure is constant, and its functions are called with the interpreter attached.
 unsafe impl Send for Exchange {}
@@ -120,11 +141,16 @@ impl Exchange {
 
     /// What `object`, of the type that this API is of, is made of. It is valid as long as the object.
     pub(crate) fn tensor(self, object: &Bound<'_, PyAny>) -> PyResult<DlTensor> {
-        let Some(from_py_object) = self.0.from_py_object else { return Err(unreadable()) };
         let mut tensor = DlTensor::empty();
+        self.read(object, &mut tensor).map(|()| tensor)
+    }
+
+    /// As [`tensor`](Exchange::tensor), written where it is to be.
+    pub(crate) fn read(self, object: &Bound<'_, PyAny>, tensor: &mut DlTensor) -> PyResult<()> {
+        let Some(from_py_object) = self.0.from_py_object else { return Err(unreadable()) };
         // SAFETY: the object is of the API's type, and the interpreter is attached; the pointer is valid for a write.
-        match unsafe { from_py_object(object.as_ptr(), &mut tensor) } {
-            0 => Ok(tensor),
+        match unsafe { from_py_object(object.as_ptr(), tensor) } {
+            0 => Ok(()),
             _ => Err(PyErr::take(object.py()).unwrap_or_else(unreadable)),
         }
     }

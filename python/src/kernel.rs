@@ -1,6 +1,7 @@
 //! A kernel that takes arrays on a GPU.
 
 use crate::core::{Core, Looked};
+use crate::dlpack::{DlTensor, Exchange};
 use crate::error::alone;
 use crate::tensor::{Library, Looker, Tensor};
 use pyo3::intern;
@@ -59,13 +60,50 @@ impl Kernel {
         Ok(looked)
     }
 
+    /// Launches on arguments that were looked at.
+    fn launch(&self, py: Python<'_>, looked: &[Looked], sizes: &[Define], stream: Option<u64>) -> PyResult<()> {
+        let launched = self.core.launch(looked, sizes, || match stream {
+            Some(stream) => Ok(stream),
+            None => current_stream(py, looked.iter().filter_map(Looked::array)).map_err(Raised::Python),
+        });
+        launched.map_err(|raised| raised.error(py))
+    }
+
+    /// Launches on `args`, one for each parameter: as before, where they are like those of a call before.
+    fn launch_on_all(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        sizes: &[Define],
+        stream: Option<u64>,
+    ) -> PyResult<()> {
+        let mut tensors = SmallVec::<[DlTensor; 8]>::new();
+        let exchange = if sizes.is_empty() { exchanged(args, &mut tensors) } else { None };
+        if let Some(exchange) = exchange
+            && let Some((launch, addresses)) = self.core.like_before(&tensors)
+        {
+            let stream = match stream {
+                Some(stream) => stream,
+                None => exchange.stream(py, tensors[0].device)?.unwrap_or(0),
+            };
+            return self.core.launch_again(&launch, &addresses, stream).map_err(|wrong| alone(py, wrong));
+        }
+        let looked = self.look_at_all(py, args)?;
+        self.launch(py, &looked, sizes, stream)?;
+        if exchange.is_some() {
+            self.core.remember(&tensors, &looked);
+        }
+        Ok(())
+    }
+
     /// Arguments for what is read, and results that are made now, in the order of parameters.
     fn make_results<'py>(
         &self,
         py: Python<'py>,
         args: &Bound<'py, PyTuple>,
         named: &[Define],
-    ) -> PyResult<(SmallVec<[Looked; 12]>, Results<'py>)> {
+        results: &mut Results<'py>,
+    ) -> PyResult<SmallVec<[Looked; 12]>> {
         self.check_number(py, args.len())?;
         let (mut looker, mut looked) = (Looker::default(), SmallVec::<[Looked; 12]>::new());
         let is_read = |idx: &usize| !self.core.signature.is_result(*idx);
@@ -75,20 +113,19 @@ impl Kernel {
         let shapes = self.core.output_shapes(&looked, named).map_err(|wrong| alone(py, wrong))?;
         let like = looked.iter().position(|looked| looked.array().is_some());
         let like = like.map_or(Ok(py.None().into_bound(py)), |nth| args.get_item(nth))?;
-        let mut results = Results::new();
-        for (idx, shape) in self.core.outputs().zip(shapes) {
+        for (&idx, shape) in self.core.results.iter().zip(shapes) {
             let dtype = self.core.program.manifest.params[idx].dtype().to_string();
             let made = empty(py)?.call1((&like, shape, dtype))?;
             looked.insert(idx, self.look(py, idx, &made, &mut looker)?);
             results.push(made);
         }
-        Ok((looked, results))
+        Ok(looked)
     }
 
     /// Refuses another number of arguments than that of the inputs.
     fn check_number(&self, py: Python<'_>, n: usize) -> PyResult<()> {
         let params = &self.core.program.manifest.params;
-        let n_inputs = params.len() - self.core.outputs().count();
+        let n_inputs = params.len() - self.core.results.len();
         if n == n_inputs {
             return Ok(());
         }
@@ -99,6 +136,21 @@ impl Kernel {
         let help = format!("or the {n_inputs} that it reads: results are then made");
         Err(alone(py, wrong.note(format!("its parameters are {}", names.join(", "))).help(help)))
     }
+}
+
+/// `args` by the C exchange API of their type, where all have the same and can be read by it; others are looked at one by one.
+fn exchanged(args: &Bound<'_, PyTuple>, tensors: &mut SmallVec<[DlTensor; 8]>) -> Option<Exchange> {
+    let (mut looker, mut last) = (Looker::default(), None);
+    tensors.resize_with(args.len(), DlTensor::empty);
+    for (object, tensor) in args.iter_borrowed().zip(tensors) {
+        let exchange = looker.exchange(&object)?;
+        exchange.read(&object, tensor).ok()?;
+        if last.is_some_and(|last| last != exchange) {
+            return None;
+        }
+        last = Some(exchange);
+    }
+    last
 }
 
 /// Results of one call.
@@ -123,17 +175,15 @@ impl Kernel {
             Some(named) => split(py, named)?,
             None => (None, Vec::new()),
         };
-        let (looked, mut outputs) = match args.len() == self.core.program.manifest.params.len() {
-            true => (self.look_at_all(py, args)?, Results::new()),
-            false => self.make_results(py, args, &sizes)?,
-        };
-        let launched = self.core.launch(&looked, &sizes, || match stream {
-            Some(stream) => Ok(stream),
-            None => current_stream(py, looked.iter().filter_map(Looked::array)).map_err(Raised::Python),
-        });
-        launched.map_err(|raised| raised.error(py))?;
-        if args.len() == looked.len() {
-            outputs = self.core.outputs().map(|idx| args.get_item(idx)).collect::<PyResult<_>>()?;
+        let mut outputs = Results::new();
+        if args.len() == self.core.program.manifest.params.len() {
+            self.launch_on_all(py, args, &sizes, stream)?;
+            for &idx in &self.core.results {
+                outputs.push(args.get_item(idx)?);
+            }
+        } else {
+            let looked = self.make_results(py, args, &sizes, &mut outputs)?;
+            self.launch(py, &looked, &sizes, stream)?;
         }
         match outputs.len() {
             0 => Ok(py.None().into_bound(py)),
@@ -232,16 +282,16 @@ impl Raised {
 
 /// The stream and the sizes among named arguments.
 fn split(py: Python<'_>, named: &Bound<'_, PyDict>) -> PyResult<(Option<u64>, Vec<Define>)> {
-    let mut stream = None;
-    let sizes = PyDict::new(py);
+    let (mut stream, mut sizes) = (None, None);
     for (name, value) in named.iter() {
         match name.extract::<&str>()? {
             "stream" if value.is_none() => {}
             "stream" => stream = Some(stream_of(&value)?),
-            _ => sizes.set_item(name, value)?,
+            _ => sizes.get_or_insert_with(|| PyDict::new(py)).set_item(name, value)?,
         }
     }
-    Ok((stream, crate::options::values(py, &sizes)?))
+    let sizes = sizes.map_or(Ok(Vec::new()), |sizes| crate::options::values(py, &sizes))?;
+    Ok((stream, sizes))
 }
 
 /// The handle of a stream: a number, or what PyTorch, CuPy and others have for one.

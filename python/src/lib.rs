@@ -6,6 +6,7 @@
 //! | [`options`] | what calls are told: target, sizes, parameters |
 //! | [`arrays`] | arrays of the host, as bytes with a type and a shape |
 //! | [`core`], [`kernel`] | a kernel that takes arrays on a GPU: what a launch asks of them, and its class |
+//! | [`again`] | launches that are like one before |
 //! | [`ffi`] | kernels as functions of tvm-ffi |
 //! | [`tensor`], [`dlpack`] | arrays of PyTorch, CuPy and others, without a copy |
 //! | [`owned`] | arrays on a GPU that no library made |
@@ -14,6 +15,7 @@
 //!
 //! What needs no speed is written in Python beside it (`python/tirc/`).
 
+mod again;
 mod arrays;
 mod core;
 mod dlpack;

@@ -101,14 +101,22 @@ impl Looker {
         Ok(Some(of_dlpack(unsafe { &*tensor }, Library::Other, (Some(lent), is_read_only))))
     }
 
+    /// The C exchange API of `object`'s type, if it has one.
+    pub(crate) fn exchange(&mut self, object: &Bound<'_, PyAny>) -> Option<Exchange> {
+        match self.way(object) {
+            Way::Exchange(exchange) => Some(exchange),
+            Way::CuPy | Way::Other => None,
+        }
+    }
+
     fn way(&mut self, object: &Bound<'_, PyAny>) -> Way {
-        let of = object.get_type();
-        let address = of.as_ptr() as usize;
+        let address = object.get_type_ptr() as usize;
         if let Some((last, way)) = self.last
             && last == address
         {
             return way;
         }
+        let of = object.get_type();
         let types = || TYPES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let known = types().iter().find(|(known, _)| known.as_ptr() as usize == address).map(|(_, way)| *way);
         let way = known.unwrap_or_else(|| {
@@ -164,15 +172,9 @@ fn of_cupy(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 
 /// An array that DLPack's structure describes.
 pub(crate) fn of_dlpack(tensor: &DlTensor, library: Library, (lent, is_read_only): (Option<Lent>, bool)) -> Tensor {
-    let rank = usize::try_from(tensor.ndim).unwrap_or(0);
-    // SAFETY: DLPack: both point to as many numbers as there are dimensions, or to nothing where there are none or, in
-    // versions before 1.2, where strides are those of a dense array.
-    let list = |pointer: *mut i64| unsafe {
-        if pointer.is_null() || rank == 0 { &[][..] } else { std::slice::from_raw_parts(pointer, rank) }
-    };
-    let (shape, strides) = (list(tensor.shape), list(tensor.strides));
+    let (shape, strides) = tensor.numbers();
     Tensor {
-        address: (tensor.data as u64).wrapping_add(tensor.byte_offset),
+        address: tensor.address(),
         dtype: tensor.dtype,
         device: tensor.device,
         is_dense: strides.is_empty() || is_dense(shape, strides),

@@ -224,3 +224,64 @@ def test_threads_call_while_the_cache_is_cleared():
     for thread in threads:
         thread.join()
     assert not failed, failed
+
+
+def test_arrays_like_those_of_a_call_before_are_checked_all_the_same(scale):
+    a, b = torch.rand(6, 8, device="cuda"), torch.zeros(6, 8, device="cuda")
+    for _ in range(3):
+        assert torch.equal(scale(a, b), a * 2)
+    # The same shape and another stride, type, or memory that is shared.
+    with pytest.raises(tirc.ArgumentError, match="does not lie dense"):
+        scale(torch.rand(8, 6, device="cuda").t(), b)
+    with pytest.raises(tirc.ArgumentError, match="has elements of type `f16`"):
+        scale(a.half(), b)
+    with pytest.raises(tirc.ArgumentError, match="shares memory"):
+        scale(a, a)
+    both = torch.rand(7, 8, device="cuda")
+    with pytest.raises(tirc.ArgumentError, match="shares memory"):
+        scale(both[:6], both[1:])
+    with pytest.raises(tirc.ArgumentError, match="is on the host"):
+        scale(a.cpu(), b)
+    # Memory that is apart, many shapes in turn, another stream, and a tensor whose shape changes in place.
+    assert torch.equal(scale(both[:6], b), both[:6] * 2)
+    for n in [1, 9, 6, 9, 1, 17, 33, 65, 5, 12, 6, 2]:
+        c = torch.rand(n, 8, device="cuda")
+        assert torch.equal(scale(c, torch.empty_like(c)), c * 2)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(10_000_000)
+        c = a + 1
+        scale(c, b)
+    stream.synchronize()
+    assert torch.equal(b, (a + 1) * 2)
+    a.resize_(3, 8)
+    with pytest.raises(tirc.ArgumentError):
+        scale(a, b)
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="wants two GPUs")
+def test_another_gpu(scale):
+    here, there = (torch.rand(4, 5, device=f"cuda:{gpu}") for gpu in range(2))
+    for _ in range(2):
+        for a in [here, there]:
+            b = scale(a)
+            assert b.device == a.device and torch.equal(b, a * 2)
+            assert torch.equal(scale(a, torch.empty_like(a)), a * 2)
+    assert torch.cuda.current_device() == 0
+    with pytest.raises(tirc.ArgumentError, match="is on GPU 0, and `A` on GPU 1"):
+        scale(there, torch.empty_like(here))
+    with torch.cuda.device(1):
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(10_000_000)
+            b = scale(there + 1)
+        stream.synchronize()
+        assert torch.equal(b, (there + 1) * 2)
+        assert torch.equal(scale(here), here * 2)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.device(1), torch.cuda.graph(graph):
+        b = scale(there)
+    there.copy_(torch.rand(4, 5))
+    graph.replay()
+    torch.cuda.synchronize(1)
+    assert torch.equal(b, there * 2)

@@ -134,7 +134,7 @@ impl CodeCache {
 
     /// The code of an entry that is whole.
     fn code(&self, key: &str) -> Option<Vec<u8>> {
-        let bytes = std::fs::read(self.path(key)).ok()?;
+        let bytes = read(&self.path(key))?;
         let (_, code) = parts(&bytes)?;
         Some(code.to_vec())
     }
@@ -181,6 +181,14 @@ fn parts(bytes: &[u8]) -> Option<(Vec<&str>, &[u8])> {
 /// A head is shorter: a name is shortened by nothing, but no file has one that long.
 const MAX_HEAD: usize = 1 << 16;
 
+/// What is in the file at `path`. A pipe by that name is not waited for.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    if !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    std::fs::read(path).ok()
+}
+
 /// The file at `path` as an entry; broken ones are entries too, so that they can be removed.
 fn entry(path: &Path) -> Option<Entry> {
     let key = path.file_stem()?.to_str()?;
@@ -188,8 +196,8 @@ fn entry(path: &Path) -> Option<Entry> {
     if !is_key || path.extension()? != ENDING {
         return None;
     }
-    let meta = path.metadata().ok()?;
-    let bytes = std::fs::read(path).ok()?;
+    let meta = path.metadata().ok().filter(|meta| !meta.is_dir())?;
+    let bytes = read(path).unwrap_or_default();
     let parts = parts(&bytes);
     let line = |nth: usize| parts.as_ref().map_or(String::new(), |(head, _)| head[nth].to_string());
     Some(Entry {
@@ -249,6 +257,12 @@ mod tests {
             assert_eq!(cubin(&cache.compiled(&program, &options).expect("made again")), cubin(&made));
             assert!(cache.found(&program, &options).is_some());
         }
+        // A pipe that nothing writes to is broken too.
+        std::fs::remove_file(&path).expect("removed");
+        let piped = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+        assert!(piped.success() && !cache.entries()[0].is_whole && cache.found(&program, &options).is_none());
+        assert_eq!(cubin(&cache.compiled(&program, &options).expect("made again")), cubin(&made));
+        assert!(cache.entries()[0].is_whole);
         std::fs::write(cache.folder().join("notes.txt"), "not ours").expect("written");
         assert_eq!(cache.clear(Some(&["0000".into(), String::new()])), Ok(usize::from(entry.key.starts_with("0000"))));
         assert_eq!(cache.clear(None), Ok(1));

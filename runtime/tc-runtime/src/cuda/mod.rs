@@ -8,6 +8,7 @@ mod launch;
 mod maps;
 mod memory;
 mod module;
+mod plan;
 mod resident;
 
 use crate::array::Array;
@@ -18,6 +19,7 @@ use cudarc::driver::{CudaContext, CudaStream, sys};
 use error::driver_error;
 use launch::Prepared;
 pub use memory::DeviceMemory;
+pub use plan::Plan;
 pub use resident::{Given, Resident};
 use std::sync::{Arc, OnceLock};
 use tc_support::{Diagnostic, Diagnostics, Location};

@@ -5,24 +5,22 @@
 
 use super::CudaDevice;
 use super::error::driver_error;
-use super::kernel::KernelLaunch;
-use super::launch::{image, low_word};
+use super::launch::image;
 use super::maps;
 use super::module::Module;
+use super::plan::{Plan, Source};
 use crate::device::Program;
-use crate::shapes::{self, Fitted, Shape, Signature, fit};
+use crate::shapes::{Fitted, Shape, Signature, fit};
 use cudarc::driver::{CudaContext, sys};
 use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use tc_support::{Diagnostic, Location};
-use tc_target::{DType, KernelManifest, Param, Target, TensorMap};
+use std::sync::{Arc, PoisonError, RwLock};
+use tc_support::Diagnostic;
+use tc_target::{KernelManifest, Target};
 
 /// Sets of shapes whose plans are kept.
 const MAX_PLANS: usize = 64;
-/// Addresses of a buffer whose tensor maps are kept with a plan.
-const MAX_MAPS: usize = 16;
 
 /// What is given for a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,41 +47,6 @@ pub struct Resident {
     plans: RwLock<Vec<Arc<Plan>>>,
     /// A CUDA graph may hold its kernels, and does not say when it goes: the module then stays loaded.
     is_captured: AtomicBool,
-}
-
-/// What a launch with some shapes takes.
-struct Plan {
-    /// The shapes of the arrays among the parameters, each after its rank.
-    shapes: Vec<i64>,
-    /// Sizes that were named beside them.
-    named: Vec<(String, i64)>,
-    /// Of each parameter that is a buffer: its bytes and its alignment.
-    buffers: Vec<Option<(u64, u64)>>,
-    /// Bytes of each temporary.
-    temporaries: Vec<u64>,
-    maps: Vec<PlannedMap>,
-    kernels: Vec<(KernelLaunch, Vec<Source>)>,
-}
-
-/// Where a parameter of a kernel comes from.
-#[derive(Clone, Copy)]
-enum Source {
-    /// A parameter of the program.
-    Param(usize),
-    /// The address of a temporary.
-    Temporary(usize),
-    /// A size.
-    Word(u64),
-    /// A tensor map.
-    Map(usize),
-}
-
-/// A tensor map, made once for each address.
-struct PlannedMap {
-    map: TensorMap,
-    /// The buffer that it is of; none where no kernel that is launched takes it.
-    of: Option<Source>,
-    made: Mutex<Vec<(u64, sys::CUtensorMap)>>,
 }
 
 impl Resident {
@@ -120,37 +83,50 @@ impl Resident {
     pub unsafe fn launch(&self, given: &[Given<'_>], named: &[(String, i64)], stream: u64) -> Result<(), Diagnostic> {
         let plan = self.plan(given, named)?;
         let words = plan.words(&self.manifest, given)?;
+        // SAFETY: the plan is for these arguments; the caller sees to the rest.
+        unsafe { self.launch_planned(&plan, &words, stream) }
+    }
+
+    /// As [`launch`](Resident::launch), by a plan that [`plan`](Resident::plan) gave: `words` are the addresses of the arrays
+    /// and the values, in the order of the parameters.
+    ///
+    /// # Safety
+    ///
+    /// As for `launch`; the plan is one of this program, for arrays of these shapes.
+    pub unsafe fn launch_planned(&self, plan: &Plan, words: &[u64], stream: u64) -> Result<(), Diagnostic> {
+        plan.check(&self.manifest, words)?;
         let _current = Current::enter(&self.context)?;
         let stream = stream as sys::CUstream;
         self.note_capture(stream)?;
         let temporaries = Temporaries::new(&plan.temporaries, stream)?;
-        let address = |source: Source| match source {
-            Source::Param(idx) => words[idx],
-            Source::Temporary(idx) => temporaries.addresses[idx],
-            Source::Word(word) => word,
-            Source::Map(_) => 0,
-        };
         let mut made: SmallVec<[sys::CUtensorMap; 4]> = SmallVec::new();
         for map in &plan.maps {
-            made.push(map.of.map_or(Ok(maps::NO_MAP), |of| map.at(address(of)))?);
+            made.push(match map.of {
+                None | Some(Source::Map(_)) => maps::NO_MAP,
+                Some(Source::Param(idx)) => map.at(words[idx])?,
+                Some(Source::Temporary(idx)) => map.at(temporaries.addresses[idx])?,
+                Some(Source::Word(word)) => map.at(word)?,
+            });
         }
         for (kernel, sources) in &plan.kernels {
-            let held: SmallVec<[u64; 24]> = sources.iter().map(|&source| address(source)).collect();
-            let pointer = |(source, word): (&Source, &u64)| match *source {
-                Source::Map(idx) => std::ptr::from_ref(&made[idx]) as *mut c_void,
-                _ => std::ptr::from_ref(word) as *mut c_void,
+            let pointer = |source: &Source| match source {
+                Source::Param(idx) => std::ptr::from_ref(&words[*idx]) as *mut c_void,
+                Source::Temporary(idx) => std::ptr::from_ref(&temporaries.addresses[*idx]) as *mut c_void,
+                Source::Word(word) => std::ptr::from_ref(word) as *mut c_void,
+                Source::Map(idx) => std::ptr::from_ref(&made[*idx]) as *mut c_void,
             };
-            let mut values: SmallVec<[*mut c_void; 24]> = sources.iter().zip(&held).map(pointer).collect();
+            let mut values: SmallVec<[*mut c_void; 24]> = sources.iter().map(pointer).collect();
             // SAFETY: the context is current. The manifest, which its emitter writes with the kernel, says how many
             // parameters there are and of which sizes: a map is as large as the type of its parameter, and a word holds
-            // anything else. Temporaries are freed in the order of the stream; the caller sees to the rest.
+            // anything else; the driver reads them. Temporaries are freed in the order of the stream; the caller sees to
+            // the rest.
             unsafe { kernel.enqueue(stream, &mut values) }?;
         }
         Ok(())
     }
 
-    /// The plan for these arguments.
-    fn plan(&self, given: &[Given<'_>], named: &[(String, i64)]) -> Result<Arc<Plan>, Diagnostic> {
+    /// The plan for arrays of these shapes; addresses may be others when it is used.
+    pub fn plan(&self, given: &[Given<'_>], named: &[(String, i64)]) -> Result<Arc<Plan>, Diagnostic> {
         let plans = self.plans.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(plan) = plans.iter().find(|plan| plan.fits(given, named)) {
             return Ok(plan.clone());
@@ -207,111 +183,6 @@ impl Drop for Resident {
             unsafe { sys::cuCtxSynchronize() }.result().ok();
         }
     }
-}
-
-impl Plan {
-    fn new(
-        manifest: &KernelManifest,
-        (module, target): (&Arc<Module>, &Target),
-        given: &[Given<'_>],
-        named: &[(String, i64)],
-    ) -> Result<Plan, Diagnostic> {
-        let maps = manifest.maps.iter().map(|map| {
-            let is_made = manifest.is_needed(&map.name) && !map.is_empty();
-            let of = is_made.then(|| source(manifest, &map.buffer)).flatten();
-            PlannedMap { map: map.clone(), of, made: Mutex::new(Vec::new()) }
-        });
-        let kernels = manifest.kernels.iter().map(|kernel| {
-            // A manifest that was checked names only what exists.
-            let sources = kernel.args.iter().map(|arg| source(manifest, arg)).collect::<Option<Vec<Source>>>();
-            Ok((KernelLaunch::new(module, kernel, target)?, sources.expect("the manifest was checked")))
-        });
-        let buffer = |param: &Param| match param {
-            Param::Buffer(buffer) => Some((buffer.bytes, buffer.alignment)),
-            Param::Scalar(_) => None,
-        };
-        Ok(Plan {
-            shapes: key(given).collect(),
-            named: named.to_vec(),
-            buffers: manifest.params.iter().map(buffer).collect(),
-            temporaries: manifest.temporaries.iter().map(|buffer| buffer.bytes).collect(),
-            maps: maps.collect(),
-            kernels: kernels.collect::<Result<_, Diagnostic>>()?,
-        })
-    }
-
-    /// Is it the plan for such arguments?
-    fn fits(&self, given: &[Given<'_>], named: &[(String, i64)]) -> bool {
-        given.len() == self.buffers.len() && key(given).eq(self.shapes.iter().copied()) && self.named == named
-    }
-
-    /// What the parameters of the program are: addresses, which are checked, and values.
-    fn words(&self, manifest: &KernelManifest, given: &[Given<'_>]) -> Result<SmallVec<[u64; 16]>, Diagnostic> {
-        let mut words = SmallVec::new();
-        for (idx, (given, buffer)) in given.iter().zip(&self.buffers).enumerate() {
-            let refuse = |why: &str| {
-                let name = manifest.params[idx].name();
-                Err(wrong(format!("argument `{name}` of `{}` {why}", manifest.function)))
-            };
-            match (given, buffer) {
-                (Given::Array { address, .. }, Some((bytes, alignment))) => {
-                    if *bytes > 0 && (*address == 0 || address.checked_add(*bytes).is_none()) {
-                        return refuse("has no memory");
-                    }
-                    if !address.is_multiple_of(*alignment) {
-                        return refuse(&format!("lies at {address:#x}, which is no multiple of {alignment} bytes"));
-                    }
-                    words.push(*address);
-                }
-                (Given::Word(word), None) => words.push(*word),
-                (Given::Array { .. }, None) => return refuse("is an array, and a value is expected"),
-                (Given::Word(_), Some(_)) => return refuse("is a value, and an array is expected"),
-            }
-        }
-        Ok(words)
-    }
-}
-
-impl PlannedMap {
-    /// The map for a buffer at `address`.
-    fn at(&self, address: u64) -> Result<sys::CUtensorMap, Diagnostic> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, map)) = made.iter().find(|(of, _)| *of == address) {
-            return Ok(*map);
-        }
-        let map = maps::make(&self.map, address)?;
-        made.truncate(MAX_MAPS - 1);
-        made.insert(0, (address, map));
-        Ok(map)
-    }
-}
-
-/// Where `name` comes from.
-fn source(manifest: &KernelManifest, name: &str) -> Option<Source> {
-    let param = manifest.params.iter().position(|param| param.name() == name).map(Source::Param);
-    let temporary = || manifest.temporaries.iter().position(|buffer| buffer.name == name).map(Source::Temporary);
-    let map = || manifest.maps.iter().position(|map| map.name == name).map(Source::Map);
-    let size = || {
-        let size = manifest.size(name)?;
-        Some(Source::Word(match size.dtype {
-            // The check of the manifest has seen that it fits.
-            DType::I32 => low_word(&(size.value as i32).to_ne_bytes()),
-            _ => low_word(&size.value.to_ne_bytes()),
-        }))
-    };
-    param.or_else(temporary).or_else(map).or_else(size)
-}
-
-/// The shapes of the arrays among the arguments, each after its rank.
-fn key<'a>(given: &'a [Given<'_>]) -> impl Iterator<Item = i64> + 'a {
-    given.iter().flat_map(|given| match given {
-        Given::Array { shape, .. } => std::iter::once(shape.len() as i64).chain(shape.iter().copied()),
-        Given::Word(_) => std::iter::once(-1).chain([].iter().copied()),
-    })
-}
-
-fn wrong(message: String) -> Diagnostic {
-    Diagnostic::error(shapes::CODE, Location::None, message)
 }
 
 /// The temporaries of one launch, freed in the order of the stream.
@@ -384,14 +255,5 @@ mod tests {
     fn any_thread_may_launch() {
         fn shared<T: Send + Sync>() {}
         shared::<Resident>();
-    }
-
-    #[test]
-    fn shapes_with_the_same_numbers_have_different_keys() {
-        let array = |shape| Given::Array { address: 16, shape };
-        let of = |given: &[Given<'_>]| key(given).collect::<Vec<_>>();
-        assert_ne!(of(&[array(&[2, 3]), array(&[4])]), of(&[array(&[2]), array(&[3, 4])]));
-        assert_ne!(of(&[Given::Word(2), array(&[3])]), of(&[array(&[2]), array(&[3])]));
-        assert_eq!(of(&[array(&[2, 3]), Given::Word(7)]), [2, 2, 3, -1]);
     }
 }
