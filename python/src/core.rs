@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tc::run::Define;
 use tc::runtime::code_cache::{self, CodeCache, CompileOptions};
 use tc::runtime::shapes::{CODE, Shape, Signature, fit};
-use tc::runtime::{Array, Code, CudaDevice, DType, Element, Given, Program, Resident, nvrtc};
+use tc::runtime::{Array, Code, CudaDevice, DType, Element, Given, Program, Resident, keep_current, nvrtc};
 use tc::support::{Diagnostic, Location};
 use tc::target::Param;
 
@@ -122,18 +122,20 @@ impl Core {
         if let Some(resident) = known(&loaded) {
             return Ok(resident);
         }
-        let ordinal = usize::try_from(id).unwrap_or(usize::MAX);
-        let mut device = CudaDevice::open(ordinal)?;
+        let resident = Arc::new(keep_current(|| self.load(id))?);
+        loaded.push((id, resident.clone()));
+        Ok(resident)
+    }
+
+    fn load(&self, id: i32) -> Result<Resident, Diagnostic> {
+        let mut device = CudaDevice::open(usize::try_from(id).unwrap_or(usize::MAX))?;
         device.keep_lines = self.keep_lines;
         // Machine code is for one kind of GPU; a newer one has PTX compiled by its driver.
         let made = match device.is(&self.program.target) {
             true => Some(machine_code(&self.program, Some(device.driver_version()), self.keep_lines)?),
             false => None,
         };
-        let program = made.as_ref().unwrap_or(&self.program);
-        let resident = Arc::new(Resident::load(&device, program, self.signature.clone())?);
-        loaded.push((id, resident.clone()));
-        Ok(resident)
+        Resident::load(&device, made.as_ref().unwrap_or(&self.program), self.signature.clone())
     }
 
     /// The shapes of the outputs for these inputs.
@@ -259,6 +261,17 @@ impl Core {
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        let launches = std::mem::take(&mut self.launches);
+        let loaded = std::mem::take(self.loaded.get_mut().unwrap_or_else(PoisonError::into_inner));
+        // What is unloaded with them makes its own context current.
+        if !loaded.is_empty() {
+            keep_current(|| drop((launches, loaded)));
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use std::ffi::c_void;
 use std::sync::Arc;
 use tc::runtime::shapes::CODE;
-use tc::runtime::{CudaDevice, DType, DeviceMemory};
+use tc::runtime::{CudaDevice, DType, DeviceMemory, keep_current};
 use tc::support::{Diagnostic, Location};
 
 /// A dense array on a GPU whose contents are anything until a kernel fills it.
@@ -38,7 +38,7 @@ impl DeviceArray {
         let dtype = DType::parse(dtype).ok_or_else(|| wrong(format!("there is no element type `{dtype}`")))?;
         let bytes = dtype.bytes_of(&shape).ok_or_else(|| wrong("the array does not fit 63 bits".into()))?;
         let ordinal = usize::try_from(device).unwrap_or(usize::MAX);
-        let made = py.detach(|| CudaDevice::open(ordinal).and_then(|gpu| gpu.allocate(bytes)));
+        let made = py.detach(|| keep_current(|| CudaDevice::open(ordinal)?.allocate(bytes)));
         let memory = Arc::new(made.map_err(|found| alone(py, found))?);
         let shape = shape.into_iter().map(|extent| i64::try_from(extent).unwrap_or(i64::MAX)).collect();
         Ok(DeviceArray { memory, dtype, shape, device })
@@ -100,5 +100,5 @@ unsafe extern "C" fn drop_capsule(capsule: *mut PyObject) {
 #[pyfunction]
 pub(crate) fn synchronize(py: Python<'_>, device: i32) -> PyResult<()> {
     let ordinal = usize::try_from(device).unwrap_or(usize::MAX);
-    py.detach(|| CudaDevice::open(ordinal)?.synchronize()).map_err(|found| alone(py, found))
+    py.detach(|| keep_current(|| CudaDevice::open(ordinal)?.synchronize())).map_err(|found| alone(py, found))
 }

@@ -52,7 +52,7 @@ pub use array::Array;
 pub use clocks::Clocks;
 pub use compare::{Comparison, compare};
 #[cfg(feature = "cuda")]
-pub use cuda::{CudaDevice, DeviceMemory, Given, Plan, Resident};
+pub use cuda::{CudaDevice, DeviceMemory, Given, Plan, Resident, keep_current};
 pub use device::{BenchOptions, BenchReport, Code, Device, KernelReport, Program, RunOptions, RunReport};
 pub use element::Element;
 pub use hash::hash;

@@ -1,8 +1,8 @@
 //! Memory on a GPU that a caller holds, for results of programs that stay there.
 
 use super::CudaDevice;
+use super::current::Current;
 use super::error::driver_error;
-use super::resident::Current;
 use cudarc::driver::{CudaContext, sys};
 use std::sync::Arc;
 use tc_support::Diagnostic;

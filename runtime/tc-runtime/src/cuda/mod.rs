@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "calls the CUDA driver, a C library")]
 
 mod bench;
+mod current;
 mod error;
 mod kernel;
 mod launch;
@@ -16,6 +17,7 @@ use crate::device::{BenchOptions, BenchReport, Device, Program, RunOptions, RunR
 use crate::nvml::Gauge;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaStream, sys};
+pub use current::keep_current;
 use error::driver_error;
 use launch::Prepared;
 pub use memory::DeviceMemory;

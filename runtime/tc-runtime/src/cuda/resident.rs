@@ -4,6 +4,7 @@
 //! shapes (grids, temporaries, tensor maps) is worked out once for each set of shapes, and kept in a [`Plan`].
 
 use super::CudaDevice;
+use super::current::Current;
 use super::error::driver_error;
 use super::launch::image;
 use super::maps;
@@ -213,36 +214,6 @@ impl Drop for Temporaries {
             // SAFETY: it was allocated in this stream, and what uses it was put into the stream before. An error was, or
             // will be, reported elsewhere.
             unsafe { sys::cuMemFreeAsync(address, self.stream) }.result().ok();
-        }
-    }
-}
-
-/// Makes a context the current one of this thread for as long as it lives.
-pub(super) struct Current {
-    is_pushed: bool,
-}
-
-impl Current {
-    pub(super) fn enter(context: &Arc<CudaContext>) -> Result<Current, Diagnostic> {
-        let failed = |error| driver_error("the GPU cannot be used", error);
-        let mut current = std::ptr::null_mut();
-        // SAFETY: the pointer is valid for a write.
-        unsafe { sys::cuCtxGetCurrent(&mut current).result() }.map_err(failed)?;
-        if current == context.cu_ctx() {
-            return Ok(Current { is_pushed: false });
-        }
-        // SAFETY: the context is alive as long as `context` is.
-        unsafe { sys::cuCtxPushCurrent_v2(context.cu_ctx()).result() }.map_err(failed)?;
-        Ok(Current { is_pushed: true })
-    }
-}
-
-impl Drop for Current {
-    fn drop(&mut self) {
-        if self.is_pushed {
-            let mut popped = std::ptr::null_mut();
-            // SAFETY: the pointer is valid for a write; what is popped was pushed by `enter`.
-            unsafe { sys::cuCtxPopCurrent_v2(&mut popped) }.result().ok();
         }
     }
 }
