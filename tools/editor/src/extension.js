@@ -74,8 +74,9 @@ async function start(shown) {
   );
   try {
     await client.start();
-  } catch (error) {
-    vscode.window.showErrorMessage(`\`${command} lsp\` does not start: ${error}. Is the setting tc.path right?`);
+  } catch {
+    // The client has shown the reason.
+    vscode.window.showErrorMessage(`\`${command} lsp\` does not start. Is the setting tc.path right?`);
   }
 }
 
@@ -88,22 +89,24 @@ async function stop() {
 /** @param {vscode.ExtensionContext} context */
 async function activate(context) {
   const shown = new Texts();
+  // One after another: two changes at once must not leave two servers.
+  let turn = start(shown);
+  const restart = () => {
+    turn = turn.then(stop).then(() => start(shown));
+    return turn;
+  };
   context.subscriptions.push(
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, shown),
-    vscode.commands.registerCommand("tc.restart", async () => {
-      await stop();
-      await start(shown);
-    }),
+    vscode.commands.registerCommand("tc.restart", restart),
     vscode.workspace.onDidChangeConfiguration(async (event) => {
       if (event.affectsConfiguration("tc.path")) {
-        await stop();
-        await start(shown);
-      } else if (event.affectsConfiguration("tc")) {
-        await client?.sendNotification("workspace/didChangeConfiguration", { settings: { tc: settings() } });
+        await restart();
+      } else if (event.affectsConfiguration("tc") && client?.isRunning()) {
+        await client.sendNotification("workspace/didChangeConfiguration", { settings: { tc: settings() } });
       }
     }),
   );
-  await start(shown);
+  await turn;
 }
 
 module.exports = { activate, deactivate: stop };

@@ -1,9 +1,11 @@
-//! Code actions: the changes that the compiler tried against an error and found to help.
+//! Code actions: the changes that the compiler tried against an error and found to help. For an editor without code lenses
+//! also what those start.
 
 use crate::capability::{Cx, Handler, Lane, Refusal};
 use crate::diagnostics::{Found, all};
 use crate::documents::Snapshot;
 use crate::facts::Unit;
+use crate::lens;
 use lsp_types::request::CodeActionRequest;
 use lsp_types::{
     CodeAction, CodeActionKind, CodeActionOptions, CodeActionOrCommand, CodeActionParams, CodeActionProviderCapability,
@@ -21,23 +23,45 @@ impl Handler for Actions {
     const LANE: Lane = Lane::Facts;
 
     fn announce(capabilities: &mut ServerCapabilities) {
-        let kinds = Some(vec![CodeActionKind::QUICKFIX]);
+        let kinds = Some(vec![CodeActionKind::QUICKFIX, CodeActionKind::EMPTY]);
         let options = CodeActionOptions { code_action_kinds: kinds, ..CodeActionOptions::default() };
         capabilities.code_action_provider = Some(CodeActionProviderCapability::Options(options));
     }
 
     fn handle(cx: &Cx<'_>, params: CodeActionParams) -> Result<Option<Vec<CodeActionOrCommand>>, Refusal> {
-        let wants = |kind: &CodeActionKind| CodeActionKind::QUICKFIX.as_str().starts_with(kind.as_str());
-        if params.context.only.is_some_and(|only| !only.iter().any(wants)) {
-            return Ok(None);
-        }
+        let only = params.context.only;
+        let wants = |kind: CodeActionKind| {
+            only.as_ref().is_none_or(|only| only.iter().any(|asked| kind.as_str().starts_with(asked.as_str())))
+        };
         let snapshot = cx.document(&params.text_document.uri)?;
-        let found = all(snapshot, cx.world).ok_or_else(Refusal::outdated)?;
-        let asked = params.range;
-        let meets = |range: Range| range.start <= asked.end && asked.start <= range.end;
-        let here = found.iter().filter(|one| meets(one.shown.range));
-        Ok(Some(here.flat_map(|one| of_diagnostic(cx, snapshot, one)).collect()))
+        let mut actions = Vec::new();
+        if wants(CodeActionKind::QUICKFIX) {
+            let found = all(snapshot, cx.world).ok_or_else(Refusal::outdated)?;
+            let asked = params.range;
+            let meets = |range: Range| range.start <= asked.end && asked.start <= range.end;
+            let here = found.iter().filter(|one| meets(one.shown.range));
+            actions.extend(here.flat_map(|one| of_diagnostic(cx, snapshot, one)));
+        }
+        if !cx.outbox.client.shows_lenses && wants(CodeActionKind::EMPTY) {
+            actions.extend(of_lenses(cx, snapshot, params.range));
+        }
+        Ok(Some(actions))
     }
+}
+
+/// What the lenses of the lines of `asked` start.
+fn of_lenses(cx: &Cx<'_>, snapshot: &Snapshot, asked: Range) -> impl Iterator<Item = CodeActionOrCommand> {
+    let lines = asked.start.line..=asked.end.line;
+    let lenses = lens::of_file(snapshot, snapshot.index(cx.compiler())).into_iter();
+    let here = lenses.filter(move |lens| lines.contains(&lens.range.start.line));
+    here.filter_map(|lens| lens.command).map(|command| {
+        CodeActionOrCommand::CodeAction(CodeAction {
+            title: command.title.clone(),
+            kind: Some(CodeActionKind::EMPTY),
+            command: Some(command),
+            ..CodeAction::default()
+        })
+    })
 }
 
 fn of_diagnostic(cx: &Cx<'_>, snapshot: &Snapshot, found: &Found) -> Vec<CodeActionOrCommand> {

@@ -62,7 +62,10 @@ impl Handler for Commands {
             other => return Err(Refusal::params(format!("there is no command `{other}`"))),
         };
         let about = params.arguments.into_iter().next().unwrap_or_default();
-        let about: About = serde_json::from_value(about).map_err(|error| Refusal::params(error.to_string()))?;
+        let about: About = serde_json::from_value(about).map_err(|_| {
+            let takes = "an object with `uri`, `func` and, of a schedule, `schedule`";
+            Refusal::params(format!("`{}` takes {takes}", params.command))
+        })?;
         let snapshot = cx.document(&about.uri)?;
         let name = |text: &str| text.trim_start_matches('@').to_string();
         let names = (name(&about.func), about.schedule.as_deref().map(name));

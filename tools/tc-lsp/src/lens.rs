@@ -21,23 +21,27 @@ impl Handler for Lenses {
 
     fn handle(cx: &Cx<'_>, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>, Refusal> {
         let snapshot = cx.document(&params.text_document.uri)?;
-        let index = snapshot.index(cx.compiler());
-        let mut lenses = Vec::new();
-        for (idx, item) in index.items.iter().enumerate() {
-            match item.table {
-                Some(SymbolTable::Schedules) => {
-                    for &target in &item.targets {
-                        of_schedule(snapshot, index, (target, idx), &mut lenses);
-                    }
-                }
-                _ if item.keyword.of(&snapshot.text) == "tir.func" => {
-                    lenses.push(lens(snapshot, index, ("check this program", CHECK), (idx, None)));
-                }
-                _ => {}
-            }
-        }
-        Ok(Some(lenses))
+        Ok(Some(of_file(snapshot, snapshot.index(cx.compiler()))))
     }
+}
+
+/// The lenses of a file, from its start on.
+pub(crate) fn of_file(snapshot: &Snapshot, index: &Index) -> Vec<CodeLens> {
+    let mut lenses = Vec::new();
+    for (idx, item) in index.items.iter().enumerate() {
+        match item.table {
+            Some(SymbolTable::Schedules) => {
+                for &target in &item.targets {
+                    of_schedule(snapshot, index, (target, idx), &mut lenses);
+                }
+            }
+            _ if item.keyword.of(&snapshot.text) == "tir.func" => {
+                lenses.push(lens(snapshot, index, ("check this program", CHECK), (idx, None)));
+            }
+            _ => {}
+        }
+    }
+    lenses
 }
 
 fn of_schedule(snapshot: &Snapshot, index: &Index, (target, schedule): (ItemIdx, ItemIdx), lenses: &mut Vec<CodeLens>) {

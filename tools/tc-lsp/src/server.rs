@@ -48,6 +48,8 @@ pub(crate) struct Client {
     pub(crate) shows_documents: bool,
     /// Progress of work.
     pub(crate) shows_progress: bool,
+    /// Code lenses.
+    pub(crate) shows_lenses: bool,
 }
 
 /// Where work sends what comes of it.
@@ -201,9 +203,11 @@ impl Server {
         let client = params.get("capabilities").cloned().unwrap_or_default();
         let client: ClientCapabilities = serde_json::from_value(client).unwrap_or_default();
         let window = client.window.unwrap_or_default();
+        let of_text = client.text_document.unwrap_or_default();
         self.outbox.client = Client {
             shows_documents: window.show_document.is_some_and(|shows| shows.support),
             shows_progress: window.work_done_progress == Some(true),
+            shows_lenses: of_text.code_lens.is_some(),
         };
         if let Some(options) = params.get("initializationOptions") {
             self.set(options);

@@ -31,9 +31,15 @@ impl Client {
 
     /// A client that is initialized, with `options` for the server.
     pub(crate) fn with_options(options: Value) -> Client {
+        Client::with_capabilities(json!({}), options)
+    }
+
+    /// A client that can do `of_text` with texts, with `options` for the server.
+    pub(crate) fn with_capabilities(of_text: Value, options: Value) -> Client {
         let mut client = Client::silent();
         let window = json!({"workDoneProgress": true, "showDocument": {"support": true}});
-        let params = json!({"capabilities": {"window": window}, "initializationOptions": options});
+        let capabilities = json!({"window": window, "textDocument": of_text});
+        let params = json!({"capabilities": capabilities, "initializationOptions": options});
         client.ask("initialize", params).expect("the server answers");
         client.notify("initialized", json!({}));
         client

@@ -581,6 +581,30 @@ fn lenses_start_commands() {
     "#);
 }
 
+#[test]
+fn an_editor_without_lenses_has_actions_in_their_place() {
+    let titles = |of_text: Value, line: u32, only: Option<&str>| {
+        let mut client = Client::with_capabilities(of_text, json!({}));
+        client.open_text(SHARED);
+        let at = json!({"line": line, "character": 3});
+        let context = json!({"diagnostics": [], "only": only.map(|kind| [kind])});
+        let params = json!({"textDocument": {"uri": URI}, "range": {"start": at, "end": at}, "context": context});
+        let actions = client.ask("textDocument/codeAction", params).expect("it answers");
+        let actions: Vec<Value> = serde_json::from_value(actions).expect("a list");
+        let lenses = client.ask_document("textDocument/codeLens");
+        let commands: Vec<&Value> = lenses.as_array().expect("a list").iter().map(|lens| &lens["command"]).collect();
+        assert!(actions.iter().all(|action| commands.contains(&&action["command"])), "{actions:?}");
+        let titles: Vec<&str> = actions.iter().filter_map(|action| action["title"].as_str()).collect();
+        titles.join(", ")
+    };
+    assert_eq!(titles(json!({}), 4, None), "check this schedule, show the program, bounds");
+    assert_eq!(titles(json!({}), 13, None), "check this program");
+    // Between the names, where only quick fixes are asked for, and beside lenses there are none.
+    assert_eq!(titles(json!({}), 5, None), "");
+    assert_eq!(titles(json!({}), 4, Some("quickfix")), "");
+    assert_eq!(titles(json!({"codeLens": {}}), 4, None), "");
+}
+
 /// The notifications and requests called `method` that came so far.
 fn came(client: &Client, method: &str) -> Vec<Value> {
     let params = |message: &Message| match message {

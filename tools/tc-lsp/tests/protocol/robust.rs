@@ -79,6 +79,9 @@ fn wrong_calls_are_refused() {
     {
         assert_eq!(code(client.ask("workspace/executeCommand", command)), INVALID_PARAMS);
     }
+    // So do editors that list commands and know nothing of their arguments.
+    let (_, message) = client.ask("workspace/executeCommand", json!({"command": "tc.check"})).expect_err("it refuses");
+    assert_eq!(message, "`tc.check` takes an object with `uri`, `func` and, of a schedule, `schedule`");
     let about = json!({"uri": URI, "func": "blur", "schedule": "none"});
     client
         .ask("workspace/executeCommand", json!({"command": "tc.check", "arguments": [about]}))
