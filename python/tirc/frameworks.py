@@ -20,7 +20,7 @@ def empty(like: Any, shape: list[int], own: str) -> Any:
     """A new array of the library and on the device of `like`, of elements of type `own`."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(like, torch.Tensor):
-        return torch.empty(shape, dtype=getattr(torch, COMMON[own]), device=like.device)
+        return like.new_empty(shape, dtype=getattr(torch, COMMON[own]))
     cupy = sys.modules.get("cupy")
     if cupy is not None and isinstance(like, cupy.ndarray):
         from .arrays import numpy_type

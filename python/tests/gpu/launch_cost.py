@@ -2,13 +2,14 @@
 
     python3 python/tests/gpu/launch_cost.py
 
-Eight arrays of 1,024 numbers, and a product by tensor maps. Microseconds of one call, the median of 200 runs of 100 calls,
-waiting in between so that no queue is full.
+Eight arrays of 1,024 numbers, and a product by tensor maps. Microseconds of one call, the median of 10 rounds, each the median
+of 20 runs of 100 calls, waiting in between so that no queue is full; what is above an empty launch is the median over rounds.
 """
 
 import ctypes
 import json
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -29,6 +30,8 @@ te.func @sum8(A: f32[1024], B: f32[1024], C: f32[1024], D: f32[1024], E: f32[102
 }
 """
 
+ROUNDS = 10
+
 EMPTY = r"""
 #include <cuda.h>
 #include <stdlib.h>
@@ -36,73 +39,80 @@ EMPTY = r"""
 static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1e6 + t.tv_nsec * 1e-3; }
 static int compare(const void *a, const void *b) { double d = *(double *)a - *(double *)b; return d < 0 ? -1 : d > 0; }
 /* In the context that is current: what others launch in. */
-double empty_launch(void) {
-  CUmodule module; CUfunction f; CUdeviceptr p; static double times[200];
+double empty_launch(int runs) {
+  static CUmodule module; static CUfunction f; static CUdeviceptr p; static double times[200];
   const char *ptx = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry f(.param .u64 a,.param .u64 b,.param .u64 c,"
     ".param .u64 d,.param .u64 e,.param .u64 g,.param .u64 h,.param .u64 i) { ret; }\n";
-  if (cuModuleLoadData(&module, ptx) || cuModuleGetFunction(&f, module, "f") || cuMemAlloc(&p, 4096)) return -1;
+  if (!f && (cuModuleLoadData(&module, ptx) || cuModuleGetFunction(&f, module, "f") || cuMemAlloc(&p, 4096))) return -1;
   void *args[8]; for (int i = 0; i < 8; ++i) args[i] = &p;
-  for (int run = 0; run < 200; ++run) {
+  for (int run = 0; run < runs; ++run) {
     double start = now();
     for (int i = 0; i < 100; ++i) if (cuLaunchKernel(f, 8, 1, 1, 128, 1, 1, 0, 0, args, 0)) return -2;
     times[run] = (now() - start) / 100;
     cuCtxSynchronize();
   }
-  qsort(times, 200, sizeof(double), compare);
-  return times[100];
+  qsort(times, runs, sizeof(double), compare);
+  return times[runs / 2];
 }
 """
 
 
-def empty_launch() -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder, "empty.c")
-        source.write_text(EMPTY)
-        library = str(source.with_suffix(".so"))
-        flags = ["-O2", "-shared", "-fPIC", "-I/usr/local/cuda/include", "-L/usr/local/cuda/lib64/stubs"]
-        subprocess.run(["gcc", *flags, str(source), "-o", library, "-lcuda"], check=True)
-        function = ctypes.CDLL(library).empty_launch
-        function.restype = ctypes.c_double
-        torch.zeros(1, device="cuda")
-        return min(function() for _ in range(3))
+def empty_launch():
+    """The function that measures an empty launch."""
+    folder = tempfile.mkdtemp()
+    source = pathlib.Path(folder, "empty.c")
+    source.write_text(EMPTY)
+    library = str(source.with_suffix(".so"))
+    flags = ["-O2", "-shared", "-fPIC", "-I/usr/local/cuda/include", "-L/usr/local/cuda/lib64/stubs"]
+    subprocess.run(["gcc", *flags, str(source), "-o", library, "-lcuda"], check=True)
+    function = ctypes.CDLL(library).empty_launch
+    function.restype = ctypes.c_double
+    shutil.rmtree(folder)
+    torch.zeros(1, device="cuda")
+    return lambda: function(20)
 
 
-def cost(call) -> float:
+def cost(call, n: int = 100, runs: int = 20) -> float:
     for _ in range(20):
         call()
     torch.cuda.synchronize()
     times = []
-    for _ in range(200):
+    for _ in range(runs):
         start = time.perf_counter()
-        for _ in range(100):
+        for _ in range(n):
             call()
-        times.append((time.perf_counter() - start) * 1e4)
+        times.append((time.perf_counter() - start) / n * 1e6)
         torch.cuda.synchronize()
     return statistics.median(times)
 
 
-def row(name: str, us: float, base: float) -> None:
-    print(f"{name:<44}{us:8.2f} us{us - base:8.2f} us above", flush=True)
+def row(name: str, call, base, n: int = 100) -> None:
+    """A call beside an empty launch, in turns, as the clock of a host that is shared changes from one second to the next."""
+    pairs = [(base(), cost(call, n)) for _ in range(ROUNDS)]
+    us = statistics.median(us for _, us in pairs)
+    above = statistics.median(us - empty for empty, us in pairs)
+    print(f"{name:<44}{us:8.2f} us{above:8.2f} us above", flush=True)
 
 
 def main() -> None:
     base = empty_launch()
-    row("the driver, an empty kernel, from C", base, base)
+    empty = statistics.median(base() for _ in range(ROUNDS))
+    print(f"{'the driver, an empty kernel, from C':<44}{empty:8.2f} us")
     arrays = [torch.rand(1024, device="cuda") for _ in range(7)]
     out = torch.empty(1024, device="cuda")
     kernel = tirc.parse(SUM).compile()
     torch.testing.assert_close(kernel(*arrays, out), sum(arrays))
-    row("tirc, outputs given", cost(lambda: kernel(*arrays, out)), base)
-    row("tirc, outputs made", cost(lambda: kernel(*arrays)), base)
+    row("tirc, outputs given", lambda: kernel(*arrays, out), base)
+    row("tirc, outputs made", lambda: kernel(*arrays), base)
     op = tirc.torch.register("launch_cost::sum8", kernel)
-    row("tirc by torch.library", cost(lambda: op(*arrays)), base)
+    row("tirc by torch.library", lambda: op(*arrays), base)
     f = tirc.ffi.function(kernel)
-    row("tirc by tvm-ffi", cost(lambda: f(*arrays, out)), base)
+    row("tirc by tvm-ffi", lambda: f(*arrays, out), base)
     others(arrays, out, base)
     one = tirc.parse(
         "te.func @one(A: f32[1024]) -> f32[1024] {\n  compute B[i: 1024] = A[i]\n  return B\n}\n"
     ).compile()
-    row("tirc, two arrays", cost(lambda: one(arrays[0], out)), base)
+    row("tirc, two arrays", lambda: one(arrays[0], out), base)
     maps(base)
 
 
@@ -117,14 +127,14 @@ def others(arrays, out, base) -> None:
         total = tl.load(a + at) + tl.load(b + at) + tl.load(c + at) + tl.load(d + at)
         tl.store(h + at, total + tl.load(e + at) + tl.load(f + at) + tl.load(g + at))
 
-    row("Triton", cost(lambda: sum8[(8,)](*arrays, out, block=128)), base)
+    row("Triton", lambda: sum8[(8,)](*arrays, out, block=128), base)
     code = """extern "C" __global__ void sum8(const float *a, const float *b, const float *c, const float *d, const float *e,
       const float *f, const float *g, float *h) { int i = blockIdx.x * 128 + threadIdx.x; h[i] = a[i] + b[i] + c[i] + d[i] + e[i] + f[i] + g[i]; }"""
     raw = cupy.RawKernel(code, "sum8")
     theirs = [cupy.asarray(one) for one in [*arrays, out]]
-    row("CuPy RawKernel, arrays of CuPy", cost(lambda: raw((8,), (128,), tuple(theirs))), base)
+    row("CuPy RawKernel, arrays of CuPy", lambda: raw((8,), (128,), tuple(theirs)), base)
     kernel = tirc.parse(SUM).compile()
-    row("tirc, arrays of CuPy", cost(lambda: kernel(*theirs)), base)
+    row("tirc, arrays of CuPy", lambda: kernel(*theirs), base)
 
 
 def maps(base) -> None:
@@ -134,19 +144,8 @@ def maps(base) -> None:
     kernel = module.compile("product_f16_f16", "persistent", values={"m": 512, "n": 512, "k": 512})
     a, b, c = (torch.randn(param.shape, device="cuda").half() for param in signature(kernel))
     n_maps = len(json.loads(kernel.manifest_json()).get("maps", []))
-    row(f"tirc, a product with {n_maps} tensor maps", cost_of_long(lambda: kernel(a, b, c)), base)
-
-
-def cost_of_long(call) -> float:
-    """As `cost`, for kernels that take longer than their launch: few calls, so that the queue does not fill."""
-    times = []
-    for _ in range(200):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(50):
-            call()
-        times.append((time.perf_counter() - start) * 2e4)
-    return statistics.median(times)
+    # The kernel takes longer than its launch: few calls, so that the queue does not fill.
+    row(f"tirc, a product with {n_maps} tensor maps", lambda: kernel(a, b, c), base, n=50)
 
 
 if __name__ == "__main__":

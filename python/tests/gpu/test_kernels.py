@@ -262,12 +262,17 @@ def test_arrays_like_those_of_a_call_before_are_checked_all_the_same(scale):
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="wants two GPUs")
 def test_another_gpu(scale):
     here, there = (torch.rand(4, 5, device=f"cuda:{gpu}") for gpu in range(2))
-    for _ in range(2):
-        for a in [here, there]:
-            b = scale(a)
-            assert b.device == a.device and torch.equal(b, a * 2)
-            assert torch.equal(scale(a, torch.empty_like(a)), a * 2)
-    assert torch.cuda.current_device() == 0
+    # Loading on a GPU, and launching there, leave the current one.
+    for current in range(2):
+        with torch.cuda.device(current):
+            fresh = tirc.parse(SCALE).compile(symbolic=True)
+            for a in [here, there, here]:
+                b = fresh(a)
+                assert torch.cuda.current_device() == current
+                assert b.device == a.device and torch.equal(b, a * 2)
+                assert torch.equal(fresh(a, torch.empty_like(a)), a * 2)
+            del fresh
+            assert torch.cuda.current_device() == current
     with pytest.raises(tirc.ArgumentError, match="is on GPU 0, and `A` on GPU 1"):
         scale(there, torch.empty_like(here))
     with torch.cuda.device(1):
