@@ -17,7 +17,7 @@ ROOT = HERE.parents[2]
 # The target of texts for Hopper GPUs.
 HOPPER = "sm_90a"
 # The scripts, in the order in which they run.
-SCRIPTS = ["base.js", "compiler.js", "state.js", "editor.js", "views.js", "block.js", "links.js", "main.js"]
+SCRIPTS = ["colours.js", "base.js", "compiler.js", "state.js", "editor.js", "views.js", "block.js", "links.js", "main.js"]
 # A block of a document that holds a whole file, by its first line.
 BLOCK = re.compile(r"^```(?:tir)?\n(// ([a-z_0-9]+\.tir): .*?)^```$", re.DOTALL | re.MULTILINE)
 
