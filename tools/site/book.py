@@ -94,11 +94,14 @@ def with_playground(page: pathlib.Path, source: pathlib.Path, has_playground: bo
         head, rest = text.split("## Examples\n")
         table, rest = rest.split("\n## ", 1)
         text = f"{head}## Examples\n{linked(table, 'examples/')}\n## {rest}"
-    # mdBook calls the page of a folder so.
+    # mdBook takes `.md` within an address for the name of a page.
+    asked = re.compile(rf"{re.escape(root + PLAYGROUND)}([^)\"\s]*)")
+    there = lambda link: f"{root}playground/index.html{link[1].replace('.md', '%2Emd')}"
+    text = asked.sub(there if has_playground else f"{root}docs/playground.md", text)
+    # It calls the page of a folder so.
     text = re.sub(r"(\]\([^)\s]*\b)README\.md", r"\1index.md", text)
     if not has_playground:
-        return re.sub(rf"{re.escape(root + PLAYGROUND)}[^)\"\s]*", f"{root}docs/playground.md", text)
-    text = text.replace(root + PLAYGROUND, f"{root}playground/index.html")
+        return text
     if page.name in CASES:
         text = runnable.with_cases(text, f"{root}playground/index.html", ROOT / "filecheck-tests" / CASES[page.name])
     return text if "examples" in page.parts else runnable.with_links(text, f"{root}playground/index.html")

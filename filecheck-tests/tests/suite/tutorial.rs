@@ -47,7 +47,8 @@ fn pages_quote_programs_and_examples() {
     let mut wrong = String::new();
     for (name, page) in &pages {
         // The templates of AutoTVM have a file of their own.
-        let program = read(named(page, "python/tests/te/programs/", ".py")) + &read("python/tests/te/programs/spaces.py");
+        let program =
+            read(named(page, "python/tests/te/programs/", ".py")) + &read("python/tests/te/programs/spaces.py");
         let example = read(named(page, "examples/", ".tir"));
         let (mut n_python, mut n_tir) = (0, 0);
         for block in page.split("```").skip(1).step_by(2) {

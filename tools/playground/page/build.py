@@ -46,7 +46,7 @@ def documents():
     found = []
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for block in BLOCK.finditer(read(path)):
-            target = {"target": HOPPER} if re.search(r"\bwgmma\b|bulk_copy|\btma\.", block[1]) else {}
+            target = {"target": HOPPER} if re.search(r"wgmma|bulk_copy|\btma\.", block[1]) else {}
             found.append({"name": f"{path.relative_to(ROOT)}/{block[2]}", "text": block[1], **target})
     return found
 
