@@ -4,3 +4,4 @@ mod browser;
 mod from_tvm;
 mod pages;
 mod random;
+mod tutorial;

@@ -1,13 +1,13 @@
 //! What pages show of files and commands: each file is read, each command answers what stands there, times aside.
 //!
 //! A block that begins with `// NAME.tir` is a file; if it holds schedules, they are right. A block `console` is what a
-//! shell shows: `$ COMMAND`, its output up to a line `…` if one stands there, and `$ echo $?` with the exit status where it
-//! is not 0.
+//! shell shows: `$ COMMAND`, its output, where a line `…` stands for any lines, and `$ echo $?` with the exit status where it is
+//! not 0. Commands find the files of `examples/`, as at the root of the repository.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tc_filetest::command::{Command, Names, parse};
 
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 16] = [
     include_str!("../../../docs/tour.md"),
     include_str!("../../../docs/ir.md"),
     include_str!("../../../docs/tools.md"),
@@ -19,6 +19,11 @@ const PAGES: [&str; 11] = [
     include_str!("../../../docs/bundles.md"),
     include_str!("../../../docs/editors.md"),
     include_str!("../../../docs/tvmscript.md"),
+    include_str!("../../../docs/tutorial/conv1d.md"),
+    include_str!("../../../docs/tutorial/depthwise2d.md"),
+    include_str!("../../../docs/tutorial/conv2d.md"),
+    include_str!("../../../docs/tutorial/depthwise.md"),
+    include_str!("../../../docs/tutorial/tensorcores.md"),
 ];
 
 /// A command, and what it has to answer.
@@ -86,6 +91,48 @@ fn steady(text: &str) -> Vec<String> {
     text.trim_end().lines().map(line).collect()
 }
 
+/// Does a tool say what a page shows? Lines of the page that are `…` stand for any lines.
+fn agrees(shown: &str, said: &str) -> bool {
+    let said = steady(said);
+    let runs: Vec<Vec<String>> = shown.split("…\n").map(steady).collect();
+    let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return false };
+    if runs.len() == 1 {
+        return *first == said;
+    }
+    let mut rest = &said[..];
+    for (nth, run) in runs.iter().enumerate() {
+        let found = match nth {
+            0 => rest.starts_with(run).then_some(0),
+            _ if run.is_empty() => Some(0),
+            _ => rest.windows(run.len()).position(|window| window == run),
+        };
+        let Some(at) = found else { return false };
+        rest = &rest[at + run.len()..];
+    }
+    last.is_empty() || said.ends_with(last)
+}
+
+#[test]
+fn dots_stand_for_lines() {
+    let said = "a\nb\nc\nd\n";
+    for shown in ["a\nb\nc\nd\n", "a\n…\n", "…\nb\n…\nd\n", "…\nb\n…\n", "a\nb\n…\nc\nd\n"] {
+        assert!(agrees(shown, said), "{shown}");
+    }
+    for shown in ["a\nb\n", "b\n…\n", "…\nc\n…\nb\n…\n", "…\nc\n", "…\nb\nd\n…\n", "a\n…\na\n…\n"] {
+        assert!(!agrees(shown, said), "{shown}");
+    }
+}
+
+/// Puts the examples that a command names where it finds them.
+fn lay_out_examples(command: &Command) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for name in command.args.iter().filter(|arg| arg.starts_with("examples/") && !Path::new(arg).exists()) {
+        let folder = Path::new(name).parent().expect("a path below examples/");
+        std::fs::create_dir_all(folder).expect("the folder is ours");
+        std::fs::copy(root.join(name), name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
 #[test]
 fn the_tools_answer_what_pages_show() {
     let folder: PathBuf = std::env::temp_dir().join(format!("tc-pages-{}", std::process::id()));
@@ -110,13 +157,9 @@ fn the_tools_answer_what_pages_show() {
         for Shown { command, output, status } in commands(text) {
             n_commands += 1;
             let parsed = parse(&command, &names).expect("a command").remove(0);
+            lay_out_examples(&parsed);
             let (ended, said) = run(parsed);
-            let (head, is_cut) = output.split_once("…\n").map_or((output.as_str(), false), |(head, _)| (head, true));
-            let (shown, mut said_lines) = (steady(head), steady(&said));
-            if is_cut {
-                said_lines.truncate(shown.len());
-            }
-            if (ended, &said_lines) != (status, &shown) {
+            if ended != status || !agrees(&output, &said) {
                 wrong += &format!("---- {command}\nended with {ended}, said\n{said}\nbut the page shows\n{output}\n");
             }
         }

@@ -17,7 +17,7 @@ ROOT = HERE.parents[2]
 # The target of texts for Hopper GPUs.
 HOPPER = "sm_90a"
 # The scripts, in the order in which they run.
-SCRIPTS = ["base.js", "compiler.js", "state.js", "editor.js", "views.js", "block.js", "links.js", "main.js"]
+SCRIPTS = ["colours.js", "base.js", "compiler.js", "state.js", "editor.js", "views.js", "block.js", "links.js", "main.js"]
 # A block of a document that holds a whole file, by its first line.
 BLOCK = re.compile(r"^```(?:tir)?\n(// ([a-z_0-9]+\.tir): .*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -46,7 +46,7 @@ def documents():
     found = []
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for block in BLOCK.finditer(read(path)):
-            target = {"target": HOPPER} if re.search(r"\bwgmma\b|bulk_copy|\btma\.", block[1]) else {}
+            target = {"target": HOPPER} if re.search(r"wgmma|bulk_copy|\btma\.", block[1]) else {}
             found.append({"name": f"{path.relative_to(ROOT)}/{block[2]}", "text": block[1], **target})
     return found
 

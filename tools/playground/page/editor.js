@@ -1,5 +1,7 @@
 // The editor: colours and errors below a text field, and what the text holds.
 
+// The height of a line of the editor, in pixels.
+const LINE = 19;
 let found = [];
 
 function draw() {
@@ -48,7 +50,7 @@ function go(location) {
   const at = lines.slice(0, location.line - 1).reduce((sum, line) => sum + line.length + 1, 0) + location.column - 1;
   $('text').focus();
   $('text').setSelectionRange(at, at);
-  $('text').scrollTop = Math.max(0, (location.line - 8) * 19);
+  $('text').scrollTop = Math.max(0, (location.line - 8) * LINE);
 }
 
 /** Reads the text: its cases, and what is wrong with it. Returns whether it parses. */
@@ -61,8 +63,12 @@ async function look() {
   state.cases = answer.cases;
   $('case').replaceChildren(...answer.cases.map(({ name }) => new Option(name, name)));
   const wanted = state.wanted || before;
+  const chosen = answer.cases.find(({ name }) => name === wanted);
+  if (chosen) $('case').value = wanted;
+  // A link that names a schedule shows it.
+  const item = state.wanted && chosen && answer.items.find(({ keyword, name }) => keyword === 'schedule' && name === chosen.schedule);
+  if (item) $('text').scrollTop = Math.max(0, (item.line - 3) * LINE);
   state.wanted = '';
-  if (answer.cases.some(({ name }) => name === wanted)) $('case').value = wanted;
   $('pipeline').placeholder = usual();
   return true;
 }

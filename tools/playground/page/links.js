@@ -19,12 +19,19 @@ async function link() {
   try { await navigator.clipboard.writeText(location.href); status('the link is in the clipboard'); } catch { status('the link is in the address bar'); }
 }
 
-/** Loads what the fragment holds; what is no link of ours is left alone. */
+/** Loads what the fragment holds: `#text=PACKED`, or `#example=NAME` with `case`, `defines`, `pipeline`, `target`, `tab`. What is no link of
+ * ours is left alone. */
 async function follow() {
-  const [, kind, value] = /^#(text|example)=(.*)$/.exec(location.hash) || [];
+  const asked = new URLSearchParams(location.hash.slice(1));
   try {
-    if (kind === 'text') { const held = JSON.parse(await unpacked(value)); if (typeof held.text === 'string') { await load(held); return true; } }
-    if (kind === 'example') return choose(decodeURIComponent(value));
+    if (asked.has('text')) { const held = JSON.parse(await unpacked(asked.get('text'))); if (typeof held.text === 'string') { await load(held); return true; } }
+    if (asked.has('example')) {
+      const more = {};
+      for (const [key, field] of [['case', 'wanted'], ['defines', 'defines'], ['pipeline', 'pipeline'], ['target', 'target'], ['tab', 'tab']]) {
+        if (asked.has(key)) more[field] = asked.get(key);
+      }
+      return choose(asked.get('example'), more);
+    }
   } catch { status('the link cannot be read', true); }
   return false;
 }

@@ -32,16 +32,16 @@ function load({ text, pipeline: typed, target, wanted, tab, defines }) {
   state.step = -1;
   state.block = { launch: 0, block: 0, buffer: '' };
   draw();
-  return open(tab || state.tab);
+  return open(Object.hasOwn(views, tab || '') ? tab : state.tab);
 }
 
 const examples = JSON.parse($('examples').textContent);
 
-function choose(name) {
+function choose(name, more) {
   const example = examples.flatMap(({ list }) => list).find((one) => one.name === name);
   if (!example) return false;
   $('example').value = name;
-  load({ wanted: example.case, ...example });
+  load({ wanted: example.case, ...example, ...more });
   return true;
 }
 
@@ -65,6 +65,9 @@ $('theme').addEventListener('click', () => {
   root.dataset.theme = dark ? 'light' : 'dark';
 });
 addEventListener('hashchange', () => { follow(); });
+
+// In a page of the documentation there is less room, and the text is that of the page.
+if (location.search === '?embed') root.dataset.embed = '';
 
 for (const { group, list } of examples) {
   const element = make('optgroup');

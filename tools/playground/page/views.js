@@ -7,8 +7,11 @@ const views = {
     tell(answer.diagnostics);
     if (!answer.steps) { view.replaceChildren(); return; }
     state.steps = answer.steps;
+    // The loops that a schedule makes are what one looks for; where there are none, what the last pass left.
+    const made = answer.steps.findIndex(({ name, text, failed }) => name === 'schedule' && text && !failed);
+    const failed = answer.steps.findIndex((step) => step.failed);
     const last = answer.steps.findLastIndex(({ text }) => text);
-    if (!answer.steps[state.step] || !answer.steps[state.step].text) state.step = last;
+    if (!answer.steps[state.step] || !answer.steps[state.step].text) state.step = failed < 0 && made > 0 ? made : last;
     passes();
   },
   cuda: () => emitted('cuda'),

@@ -15,7 +15,7 @@ onmessage = async ({ data }) => {
   const { id, module, request } = data;
   try {
     if (module) {
-      exports = (await WebAssembly.instantiate(module, {})).exports;
+      exports = (await WebAssembly.instantiate(module, { host: { now: () => performance.now() } })).exports;
       postMessage({ id, answer: call({ call: 'options' }) });
       return;
     }

@@ -3,11 +3,20 @@
 //! The host calls `tc_request(n)`, which gives it the address of `n` bytes, writes a request there, and calls `tc_answer()`,
 //! which gives it the length of the answer; `tc_answer_at()` tells its address. `tc_version()` is the version of this interface.
 //! Both buffers belong to the module, and the next request takes their place. Where the compiler panicked, the answer has the place
-//! in its source as `panicked_at`: the module is a program of its own, and its panic hook notes it.
-#![expect(unsafe_code, reason = "names that a host can find; no function here dereferences a pointer")]
+//! in its source as `panicked_at`: the module is a program of its own, and its panic hook notes it. The host lends its clock as
+//! `host.now`, in milliseconds.
+#![expect(unsafe_code, reason = "names that a host can find, and its clock; no function here dereferences a pointer")]
 
 use std::cell::{Cell, RefCell};
 use std::sync::Once;
+use std::time::Duration;
+
+#[link(wasm_import_module = "host")]
+// SAFETY: the host provides a function of this name and type, or the module is not instantiated.
+unsafe extern "C" {
+    /// Milliseconds since some moment.
+    safe fn now() -> f64;
+}
 
 thread_local! {
     static REQUEST: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -41,6 +50,8 @@ pub(crate) extern "C" fn tc_request(n: usize) -> *mut u8 {
 pub(crate) extern "C" fn tc_answer() -> usize {
     let request = REQUEST.take();
     HOOK.call_once(|| {
+        // What is no time, such as a negative one, counts as none.
+        tc::support::clock::set_host_clock(|| Duration::try_from_secs_f64(now() / 1e3).unwrap_or_default());
         std::panic::set_hook(Box::new(|info| PANICKED_AT.set(info.location().map(ToString::to_string))));
     });
     let mut text = crate::answer(&String::from_utf8_lossy(&request));

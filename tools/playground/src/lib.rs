@@ -1,7 +1,7 @@
 //! The compiler and the simulator as a module of WebAssembly, for one static page.
 //!
 //! The page sends a request as JSON and gets an answer as JSON; [`answer`] is all of it. `ffi` carries both over the memory of
-//! the module: there are four exported functions, and nothing is imported, so that the module runs wherever it is loaded.
+//! the module: there are four exported functions, and nothing is imported but a clock, so that the module runs wherever it is loaded.
 //!
 //! | request | answer |
 //! |---|---|
