@@ -21,6 +21,7 @@ mod cast;
 mod constants;
 mod copies;
 mod fragments;
+pub mod import;
 mod index;
 mod kernel;
 pub mod lower;
@@ -28,6 +29,9 @@ mod memory;
 mod mma;
 mod module;
 mod names;
+mod own;
+#[cfg(any(feature = "mlir", test))]
+mod read;
 mod refuses;
 mod shuffle;
 mod stmt;
@@ -89,6 +93,6 @@ fn emit_hosts(
     let texts = job::emit(module, funcs, target, &refuses::EMITTER, |func, facts, name| {
         kernel::write(func, facts, name, target, &mut uses, sources)
     })?;
-    let text = module::write(&manifest::comment(&texts.manifests), &texts.kernels, &uses, target);
+    let text = module::write(&manifest::comment(&texts.manifests), &texts.kernels, funcs, &uses, target);
     Ok(MlirModule { text, manifests: texts.manifests })
 }

@@ -250,6 +250,21 @@ impl Compiler {
         })
     }
 
+    /// Reads MLIR: each `gpu.func` of a `gpu.module` becomes a program. What the emitter of MLIR writes comes back as it was;
+    /// of others' kernels docs/mlir.md lists what is read. Wants the feature `mlir`.
+    pub fn parse_mlir(&self, name: &str, text: &str) -> Result<Parsed, Failure> {
+        guarded(&format!("reading `{name}`"), &Sources::new(), || {
+            let (module, mut found) = tc_mlir::import::import_module(name, text, &self.registry);
+            if !found.has_errors() {
+                found.append(tc_ir::symbols::verify_module(&module));
+            }
+            if found.has_errors() {
+                return Err(Failure { diagnostics: found, sources: module.sources });
+            }
+            Ok(Parsed { module, warnings: found })
+        })
+    }
+
     /// The text of a module. Of one that a pass failed on there is none here: `module.to_string()` shows what the pass left.
     pub fn print(&self, module: &Module) -> Result<String, Failure> {
         guarded("printing", &module.sources, || {
