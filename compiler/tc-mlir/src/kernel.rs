@@ -325,8 +325,7 @@ impl Kernel<'_> {
 
 /// The attributes by which the text is read back.
 fn own_head(func: &Func, sizes: &[String]) -> String {
-    let Some(head) = own::head(func) else { return String::new() };
-    let mut text = format!(", {} = {}", own::KERNEL, own::quoted(&head.to_string()));
+    let mut text = format!(", {} = {}", own::KERNEL, own::quoted(&own::head(func).to_string()));
     if !sizes.is_empty() {
         let _ = write!(text, ", {} = {}", own::SIZES, own::list(sizes.iter().cloned()));
     }

@@ -38,11 +38,7 @@ pub(crate) fn write(comment: &str, kernels: &[String], hosts: &[&Func], uses: &U
     }
     let _ = writeln!(out, "#layout = #dlti.dl_spec<{LAYOUT}>");
     out.push_str("\nmodule attributes {gpu.container_module} {\n");
-    // Where a kernel is not read back as it was, its hosts are not either.
-    let own = match kernels.iter().all(|kernel| kernel.contains(own::KERNEL)) {
-        true => format!(", {} = {}", own::HOSTS, own::list(hosts.iter().map(|host| host.to_string()))),
-        false => String::new(),
-    };
+    let own = format!(", {} = {}", own::HOSTS, own::list(hosts.iter().map(|host| host.to_string())));
     let _ = writeln!(out, "  gpu.module @kernels attributes {{dlti.dl_spec = #layout{own}}} {{");
     if uses.dynamic_shared > 0 {
         let _ = writeln!(

@@ -88,6 +88,9 @@ impl Reader<'_> {
         let Some((opcode, elem)) = read::arithmetic(spelled, crate::types::number(of.elem)).or(other) else {
             return false;
         };
+        // Bits that a shift drops are an error of a program with signed numbers, and none of MLIR's.
+        let drops = opcode == ops::SHL && !is_exact && elem != Elem::Index;
+        let elem = if drops { super::values::unsigned(elem).unwrap_or(elem) } else { elem };
         let made = self.operands_as(op, elem).and_then(|operands| match self.folded(opcode, &operands) {
             Some(number) => Some(self.builder(op).int(number, elem)),
             None => self.infer(op, opcode, &operands, &[]),

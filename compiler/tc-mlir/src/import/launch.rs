@@ -2,8 +2,9 @@
 
 use super::module::name;
 use super::state::{Reader, attribute};
-use melior::ir::operation::{OperationLike, OperationResult, WalkOrder, WalkResult};
-use melior::ir::{OperationRef, Value as MlirValue};
+use melior::ir::block::BlockLike;
+use melior::ir::operation::{OperationLike, OperationResult};
+use melior::ir::{BlockRef, OperationRef, RegionLike, Value as MlirValue};
 use tc_dialects::arith as ops;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_ir::{Func, Region, Value, keys};
@@ -29,17 +30,62 @@ pub(crate) struct Launched {
 
 /// What the launches of `@module::@kernel` below `top` say, where they say numbers.
 pub(crate) fn launched<'c: 'a, 'a>(top: OperationRef<'c, 'a>, module: &str, kernel: &str) -> Launched {
-    let wanted = format!("@{module}::@{kernel}");
     let mut all = Launched::default();
-    top.walk(WalkOrder::PreOrder, |op| {
-        if name(op) == "gpu.launch_func" && attribute(op, "kernel").is_some_and(|of| of == wanted) {
-            let (grid, block) = (extents(op, 0), extents(op, 3));
-            all.differs |= all.grid.is_some() && all.grid != grid || all.block.is_some() && all.block != block;
-            (all.grid, all.block) = (all.grid.or(grid), all.block.or(block));
-        }
-        WalkResult::Advance
-    });
+    for launch in launches_of(top, module).into_iter().filter(|launch| launch.kernel == kernel) {
+        let (grid, block) = (extents(launch.op, 0), extents(launch.op, 3));
+        all.differs |= all.grid.is_some() && all.grid != grid || all.block.is_some() && all.block != block;
+        (all.grid, all.block) = (all.grid.or(grid), all.block.or(block));
+    }
     all
+}
+
+/// A launch of a kernel.
+pub(crate) struct LaunchOp<'c, 'a> {
+    pub(crate) op: OperationRef<'c, 'a>,
+    /// The kernel, by its symbol in its module.
+    pub(crate) kernel: String,
+    /// What the kernel is given: which operand of the launch it is, and the value.
+    pub(crate) operands: Vec<(usize, MlirValue<'c, 'a>)>,
+    /// Blocks and threads, where they are literals.
+    pub(crate) extents: Option<[[u64; 3]; 2]>,
+}
+
+/// The launches of kernels of `@module` below `top`.
+pub(crate) fn launches_of<'c: 'a, 'a>(top: OperationRef<'c, 'a>, module: &str) -> Vec<LaunchOp<'c, 'a>> {
+    let start = format!("@{module}::@");
+    let mut found = Vec::new();
+    let mut worklist = vec![top];
+    while let Some(around) = worklist.pop() {
+        for op in around.regions().filter_map(|region| region.first_block()).flat_map(ops_of_blocks) {
+            worklist.push(op);
+            let kernel = if name(op) == "gpu.launch_func" { attribute(op, "kernel") } else { None };
+            let Some(kernel) = kernel.and_then(|kernel| kernel.strip_prefix(&start).map(str::to_string)) else {
+                continue;
+            };
+            let (first, n) = operands(op).unwrap_or((0, 0));
+            let operands = (first..first + n).filter_map(|nth| Some((nth, op.operand(nth).ok()?))).collect();
+            let natural = |extents: [i64; 3]| extents.map(|extent| u64::try_from(extent).unwrap_or(0));
+            let extents = extents(op, 0).zip(extents(op, 3)).map(|(grid, block)| [natural(grid), natural(block)]);
+            found.push(LaunchOp { op, kernel, operands, extents });
+        }
+    }
+    found
+}
+
+/// The ops of `block` and those that follow it in its region.
+fn ops_of_blocks<'c, 'a>(block: BlockRef<'c, 'a>) -> impl Iterator<Item = OperationRef<'c, 'a>> {
+    let blocks = std::iter::successors(Some(block), |block| block.next_in_region());
+    blocks.flat_map(|block| std::iter::successors(block.first_operation(), |op| op.next_in_block()))
+}
+
+/// Where the operands of the kernel start among those of a launch, and how many they are.
+fn operands(op: OperationRef<'_, '_>) -> Option<(usize, usize)> {
+    let sizes = attribute(op, "operandSegmentSizes")?;
+    let sizes = sizes.split_once(": ")?.1.trim_end_matches('>');
+    let sizes: Vec<usize> = sizes.split(',').map(|size| size.trim().parse().ok()).collect::<Option<_>>()?;
+    // Tokens, grid, block, cluster, dynamic shared memory, operands, and one more.
+    let nth = sizes.len().checked_sub(2)?;
+    Some((sizes[..nth].iter().sum(), sizes[nth]))
 }
 
 /// The three numbers from operand `first` on, after those that the launch waits for.

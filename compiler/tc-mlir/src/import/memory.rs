@@ -73,6 +73,44 @@ impl Reader<'_> {
         }
     }
 
+    /// An index counts numbers, and the elements of `buffer` may be vectors: the index of the element.
+    fn element_index(
+        &mut self,
+        op: OperationRef<'_, '_>,
+        buffer: Value,
+        scalar: Scalar,
+        indices: &mut [Value],
+    ) -> Option<()> {
+        let elem =
+            self.func.as_shaped(self.func.value_type(buffer)).and_then(|(elem, ..)| self.func.as_scalar(elem))?;
+        let stored = op.operands().find_map(|operand| match types::known(operand.r#type()) {
+            KnownType::Buffer(ty) => Some(ty.elem),
+            _ => None,
+        });
+        if stored == Some(elem) || elem.lanes == 1 {
+            return Some(());
+        }
+        let last = indices.last_mut()?;
+        let whole = match self.func.def_op(*last).filter(|&made| self.func.opcode(made) == tc_dialects::arith::MUL) {
+            Some(made) if self.func.const_int(self.func.operand(made, 1)) == Some(elem.lanes.into()) => {
+                Some(self.func.operand(made, 0))
+            }
+            _ => None,
+        };
+        let number = self.func.const_int(*last).filter(|number| number % i64::from(elem.lanes) == 0);
+        *last = match (whole, number) {
+            _ if scalar.lanes != elem.lanes => None,
+            (Some(whole), _) => Some(whole),
+            (None, Some(number)) => Some(self.builder(op).index(number / i64::from(elem.lanes))),
+            _ => None,
+        }
+        .or_else(|| {
+            self.refuse(op, "a part of an element that is a vector has no counterpart", "access whole elements");
+            None
+        })?;
+        Some(())
+    }
+
     /// Lanes that a `vector.load` or `vector.store` of `scalar` needs of a buffer, whose elements may be vectors themselves.
     fn lanes_beside(&self, buffer: Value, scalar: Scalar) -> u16 {
         let of = self.func.as_shaped(self.func.value_type(buffer)).and_then(|(elem, ..)| self.func.as_scalar(elem));
@@ -83,6 +121,7 @@ impl Reader<'_> {
         let made = self.result_type(op, 0).and_then(|scalar| {
             let (buffer, indices) = (self.buffer(op, 0), self.indices(op, 1));
             let (buffer, mut indices) = (buffer?, indices?);
+            self.element_index(op, buffer, scalar, &mut indices)?;
             let lanes = self.lanes_beside(buffer, scalar);
             self.widened(op, &mut indices, lanes)?;
             let attrs = if lanes > 1 { self.alignment(op) } else { Vec::new() };
@@ -93,9 +132,18 @@ impl Reader<'_> {
     }
 
     fn store(&mut self, op: OperationRef<'_, '_>) {
+        if let Known::Register(made, nth) = self.operand(op, 0) {
+            let (buffer, indices) = (self.buffer(op, 1), self.indices(op, 2));
+            let (Some(buffer), Some(&[index])) = (buffer, indices.as_deref()) else { return };
+            return self.put(op, (made, nth), buffer, index);
+        }
         let (value, buffer, indices) = (self.number(op, 0), self.buffer(op, 1), self.indices(op, 2));
         let (Some(value), Some(buffer), Some(mut indices)) = (value, buffer, indices) else { return };
-        let lanes = self.lanes_beside(buffer, self.scalar(value));
+        let scalar = self.scalar(value);
+        if self.element_index(op, buffer, scalar, &mut indices).is_none() {
+            return;
+        }
+        let lanes = self.lanes_beside(buffer, scalar);
         if self.widened(op, &mut indices, lanes).is_none() {
             return;
         }

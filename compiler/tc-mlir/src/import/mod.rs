@@ -12,12 +12,14 @@
 //! - `module` finds the kernels, `header` reads their heads, `launch` how many threads there are, `walk` their ops.
 //! - `values` is for constants and conversions, `arith` for the rest of arithmetic, by the emitter's table, `vectors` for
 //!   lanes, `memory` for buffers and accesses, `control` for loops and conditionals, `gpu` for what threads know and
-//!   exchange.
+//!   exchange, `pointers` for addresses and copies that run ahead, `fragments` for products of tiles.
 
 #[cfg(feature = "mlir")]
 mod arith;
 #[cfg(feature = "mlir")]
 mod control;
+#[cfg(feature = "mlir")]
+mod fragments;
 #[cfg(feature = "mlir")]
 mod gpu;
 #[cfg(feature = "mlir")]
@@ -28,6 +30,8 @@ mod launch;
 mod memory;
 #[cfg(feature = "mlir")]
 mod module;
+#[cfg(feature = "mlir")]
+mod pointers;
 #[cfg(feature = "mlir")]
 mod state;
 #[cfg(feature = "mlir")]
@@ -40,6 +44,13 @@ mod values;
 mod vectors;
 #[cfg(feature = "mlir")]
 mod walk;
+
+#[cfg(feature = "mlir")]
+pub(crate) use launch::launches_of;
+#[cfg(feature = "mlir")]
+pub use module::import_operation;
+#[cfg(feature = "mlir")]
+pub(crate) use module::{name as name_of, ops as ops_of, symbol as symbol_of};
 
 use std::sync::Arc;
 use tc_ir::{Module, Registry};

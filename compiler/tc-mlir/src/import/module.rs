@@ -53,6 +53,21 @@ pub(super) fn import(module: &mut Module, file: FileId) -> Diagnostics {
     items.found
 }
 
+/// Reads the kernels of the `gpu.module` `op`, which is in `top`, into a module of their own. What is wrong has the places
+/// that the ops have.
+pub fn import_operation(
+    top: OperationRef<'_, '_>,
+    op: OperationRef<'_, '_>,
+    registry: &std::sync::Arc<tc_ir::Registry>,
+) -> (Module, Diagnostics) {
+    let mut module = Module::new(registry.clone());
+    let text = Text::elsewhere();
+    let mut items = Items { module: &mut module, text: &text, found: Diagnostics::new(), any: false, top };
+    items.kernels(op);
+    let found = items.found;
+    (module, found)
+}
+
 /// What MLIR's parser must not be given.
 fn unreadable(source: &str, text: &Text<'_>) -> Option<Diagnostic> {
     let error = |at: usize, message: String| {

@@ -24,6 +24,16 @@ pub(crate) enum Known {
     Lanes(Vec<Value>),
     /// The bits of a number, from this bit on, as an integer.
     Bits(Value, u32),
+    /// A buffer as LLVM has it, or its address.
+    Descriptor(Value),
+    /// The address of an element.
+    Pointer(Value, Value),
+    /// A number rounded to tf32, as a product takes it.
+    Tf32(Value),
+    /// What an instruction gives, by number.
+    Registers(usize),
+    /// One register of that.
+    Register(usize, usize),
     /// The dynamic shared memory, before it is known how much there is.
     Dynamic,
     /// Something that no program can read: what it is, and help.
@@ -42,6 +52,10 @@ pub(crate) struct Reader<'t> {
     pub(crate) launch: super::launch::Launch,
     /// The buffer in dynamic shared memory.
     pub(crate) dynamic: Option<Value>,
+    /// Instructions whose registers are on their way to memory.
+    pub(crate) instructions: Vec<super::fragments::Instruction>,
+    /// Ops without a result that were made: what was read before may have changed after.
+    pub(crate) n_effects: u64,
     pub(crate) found: Diagnostics,
     known: FxHashMap<usize, Known>,
     depth: u32,
@@ -60,6 +74,8 @@ impl<'t> Reader<'t> {
             region,
             launch: super::launch::Launch::default(),
             dynamic: None,
+            instructions: Vec::new(),
+            n_effects: 0,
             found: Diagnostics::new(),
             known: FxHashMap::default(),
             depth: 0,
@@ -110,16 +126,21 @@ impl<'t> Reader<'t> {
                 Some(vector)
             }
             Known::Missing => None,
-            Known::Bits(..) => {
+            Known::Bits(..) | Known::Register(..) | Known::Registers(_) => {
                 let help = "compute with the number itself; its bits may only be exchanged between lanes";
-                self.refuse(op, "the bits of a number are no number of a program", help);
+                self.refuse(op, "the bits of numbers are no number of a program", help);
                 None
             }
             Known::Unreadable(what, help) => {
                 self.refuse(op, format!("{what} has no counterpart"), help);
                 None
             }
-            Known::Buffer(_) | Known::Dynamic => {
+            Known::Tf32(_) => {
+                let help = "round where an operator is computed; products of tiles round what they take";
+                self.refuse(op, "a number rounded to tf32 is no number of a program", help);
+                None
+            }
+            Known::Buffer(_) | Known::Descriptor(_) | Known::Pointer(..) | Known::Dynamic => {
                 self.refuse(op, "a buffer is no number", "load an element of it");
                 None
             }
@@ -147,8 +168,11 @@ impl<'t> Reader<'t> {
         op: OperationRef<'_, '_>,
         diagnostic: impl FnOnce(tc_support::Location) -> Diagnostic,
     ) {
-        let location = self.text.location(&self.text.at_op(op));
-        self.found.push(diagnostic(location));
+        let diagnostic = diagnostic(self.text.location(&self.text.at_op(op)));
+        // An op may use one value twice.
+        if self.found.iter().last() != Some(&diagnostic) {
+            self.found.push(diagnostic);
+        }
     }
 
     /// tc has no counterpart of `op`.
@@ -189,6 +213,7 @@ impl<'t> Reader<'t> {
         n_regions: usize,
     ) -> Op {
         let attrs = if attrs.is_empty() { Attrs::EMPTY } else { self.func.dict(attrs) };
+        self.n_effects += u64::from(results.is_empty());
         self.builder(at).op(OpSpec { opcode, operands, keyed: 0, attrs, results, n_regions })
     }
 

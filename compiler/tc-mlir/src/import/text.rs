@@ -24,7 +24,7 @@ pub(crate) enum At {
 pub(crate) struct Text<'t> {
     text: &'t str,
     base: Pos,
-    /// Where lines start.
+    /// Where lines start; none if the text is elsewhere.
     lines: Vec<usize>,
 }
 
@@ -37,6 +37,11 @@ impl<'t> Text<'t> {
     pub(crate) fn new(text: &'t str, base: Pos) -> Text<'t> {
         let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at + 1);
         Text { text, base, lines: std::iter::once(0).chain(ends).collect() }
+    }
+
+    /// A text that was read before: places in it are told as MLIR tells them.
+    pub(crate) fn elsewhere() -> Text<'t> {
+        Text { text: "", base: Pos(0), lines: Vec::new() }
     }
 
     /// The byte at a line and a column, both from 1.
@@ -58,7 +63,7 @@ impl<'t> Text<'t> {
             let file = place.file_line_col_range_filename();
             // What is read from memory has this name.
             return Some(match file.as_string_ref().as_str() {
-                Ok(file) if file != "-" => {
+                Ok(file) if file != "-" || self.lines.is_empty() => {
                     let at = LineCol { line: u32::try_from(line).ok()?, col: u32::try_from(col).ok()? };
                     At::Named(Location::Point { file: file.into(), at })
                 }

@@ -165,6 +165,9 @@ impl Reader<'_> {
                 return self.give_value(op, Some(value));
             }
         }
+        if let known @ Known::Register(..) = self.operand(op, 0) {
+            return self.give(op, known);
+        }
         let Some(value) = self.number(op, 0) else { return self.give(op, Known::Missing) };
         self.give(op, Known::Bits(value, 0));
     }
@@ -196,7 +199,7 @@ fn op_name(name: &str) -> &'static str {
 }
 
 /// The integers of as many bits as `elem` that have no sign.
-fn unsigned(elem: Elem) -> Option<Elem> {
+pub(crate) fn unsigned(elem: Elem) -> Option<Elem> {
     Some(match elem {
         Elem::I8 => Elem::U8,
         Elem::I16 => Elem::U16,

@@ -18,6 +18,7 @@ const HELP: &[(&str, &str)] = &[
     ("scf.parallel", "map loops to threads first: `mlir-opt --gpu-map-parallel-loops --convert-parallel-loops-to-gpu`"),
     ("affine.", "lower `affine` first: `mlir-opt --lower-affine`"),
     ("linalg.", "lower `linalg` first: `mlir-opt --convert-linalg-to-loops`"),
+    ("nvvm.wmma.", "write products by `nvvm.mma.sync`: what a thread holds of a fragment is not known"),
     ("nvgpu.", "write `nvvm` ops, or an operator with a schedule, which `tensorize` makes one of"),
     ("gpu.subgroup_mma", "write an operator with a schedule, which `tensorize` makes one of"),
     ("gpu.all_reduce", "exchange values by `gpu.shuffle`, and through workgroup memory between warps"),
@@ -65,7 +66,9 @@ impl Reader<'_> {
             || self.memory(op, name)
             || self.control(op, name)
             || self.threads(op, name)
-            || self.vector(op, name);
+            || self.vector(op, name)
+            || self.address(op, name)
+            || self.matrix(op, name);
         if is_read {
             return;
         }
