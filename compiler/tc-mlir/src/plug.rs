@@ -100,7 +100,7 @@ fn keep_names(
     made: &MlirModule,
 ) -> Result<(), Diagnostics> {
     let rename = |op: OperationRef<'_, '_>, name: &str| {
-        // SAFETY: the op belongs to the module that was parsed here, and to nobody else.
+        // SAFETY: the op belongs to the module that was parsed here, and to nothing else.
         let mut op = unsafe { OperationRefMut::from_raw(op.to_raw()) };
         op.set_attribute("sym_name", StringAttribute::new(context, name).into());
     };

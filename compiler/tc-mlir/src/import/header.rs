@@ -74,7 +74,7 @@ impl Reader<'_> {
         let params = self.func.params().to_vec();
         let sizes = texts(op, "tc.sizes");
         if params.len() + sizes.len() != n_params(op, block) {
-            let text = format!("the kernel has other parameters than the function that `tc.kernel` is");
+            let text = "the kernel has other parameters than the function that `tc.kernel` is";
             return self.refuse(op, text, "leave the attribute out");
         }
         for (nth, &param) in params.iter().enumerate() {

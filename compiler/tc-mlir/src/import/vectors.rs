@@ -14,7 +14,7 @@ impl Reader<'_> {
     pub(crate) fn vector(&mut self, op: OperationRef<'_, '_>, name: &str) -> bool {
         match name {
             "vector.broadcast" | "vector.splat" => self.broadcast(op),
-            "vector.from_elements" => self.from_elements(op),
+            "vector.from_elements" => self.put_together(op),
             "vector.extract" => self.extract(op),
             _ => return false,
         }
@@ -33,7 +33,7 @@ impl Reader<'_> {
         self.give_value(op, made);
     }
 
-    fn from_elements(&mut self, op: OperationRef<'_, '_>) {
+    fn put_together(&mut self, op: OperationRef<'_, '_>) {
         use melior::ir::operation::OperationLike;
         let lanes: Vec<Option<Value>> = (0..op.operand_count()).map(|nth| self.number(op, nth)).collect();
         let known = match lanes.into_iter().collect::<Option<Vec<Value>>>() {
