@@ -120,7 +120,7 @@ mod tests {
             head_of(&format!("tir.func @f(A: f32[32]) attributes {{device}} {{\n{body}}}\n"))
         };
         assert_eq!(func("threadIdx.x").matches("bind").count(), 1);
-        assert!(func("threadIdx.y").contains("      }"), "the second stands in the first");
+        assert!(func("threadIdx.y").contains("\n    for "), "the second stands in the first");
         assert_eq!(quoted("a \"b\"\n"), "\"a \\\"b\\\"\"");
         assert_eq!(quoted("a\nb"), "\"a\\0Ab\"");
     }
