@@ -19,7 +19,13 @@ impl<S: Copy> Row<S> {
         Row { opcode, truths, ints, halves, floats, others }
     }
 
-    fn of(&self, elem: Elem) -> S {
+    /// The op.
+    pub fn opcode(&self) -> Opcode {
+        self.opcode
+    }
+
+    /// How it is written on numbers of type `elem`.
+    pub fn of(&self, elem: Elem) -> S {
         match elem.kind() {
             ElemKind::Bool => self.truths,
             ElemKind::Signed | ElemKind::Unsigned => self.ints,

@@ -12,7 +12,7 @@
 
 use crate::kernel::Kernel;
 use crate::{cast, types};
-use Spelling::{By, Called, Exact, Intrinsic, Lanes, Named, Native, No, Plain, Wide};
+use Spelling::{By, Called, Exact, Intrinsic, Lanes, Named, Native, No, Plain, Suffixed, Wide};
 use std::rc::Rc;
 use tc_dialects::arith::{self, Predicate};
 use tc_ir::types::ElemKind;
@@ -30,7 +30,7 @@ pub(crate) enum Made {
 
 /// How an op is written. In names, `?` is `u` for unsigned integers and `s` for others.
 #[derive(Clone, Copy)]
-enum Spelling {
+pub(crate) enum Spelling {
     /// It is not, on these numbers.
     No,
     /// `name a, b : ty`
@@ -47,13 +47,15 @@ enum Spelling {
     Lanes(&'static str),
     /// LLVM's function of this name and type, lane by lane.
     Called(&'static str),
+    /// The same with `f` or `d` in the place of the type.
+    Suffixed(&'static str),
     /// LLVM's function of this name, lane by lane.
     Named(&'static str),
     /// In a way of its own.
     By(fn(&mut Kernel<'_>, Op, &[Rc<str>]) -> Made),
 }
 
-type Row = arithmetic::Row<Spelling>;
+pub(crate) type Row = arithmetic::Row<Spelling>;
 
 /// An op on truth values, integers, halves, and f32 or f64.
 const fn row(opcode: Opcode, spelled: [Spelling; 4]) -> Row {
@@ -110,7 +112,8 @@ static OPS: &[Row] = &[
     floats(arith::COS, Lanes("math.cos")),
     floats(arith::TAN, Lanes("math.tan")),
     floats(arith::ERF, Lanes("math.erf")),
-    floats(arith::SQRT, By(root)),
+    // Rounded, which `math.sqrt` is not.
+    floats(arith::SQRT, Suffixed("llvm.nvvm.sqrt.rn")),
     floats(arith::FLOOR, Called("llvm.floor")),
     floats(arith::CEIL, Called("llvm.ceil")),
     floats(arith::ROUND, Called("llvm.rint")),
@@ -125,6 +128,12 @@ static OPS: &[Row] = &[
     all(arith::RAMP, whole),
     all(arith::BROADCAST, whole),
 ];
+
+/// The table, for those who read what it writes.
+#[cfg(any(feature = "mlir", test))]
+pub(crate) fn rows() -> &'static [Row] {
+    OPS
+}
 
 /// How `opcode` is written on numbers of type `elem`.
 fn spelling(opcode: Opcode, elem: Elem, target: &Target) -> Spelling {
@@ -214,6 +223,7 @@ pub(crate) fn arith(k: &mut Kernel<'_>, op: Op) -> Made {
         Called(name) => {
             k.each_lane(&operands, of, of.elem, |_, lane| called(&format!("{name}.{number}"), lane, number))
         }
+        Suffixed(name) => k.each_lane(&operands, of, of.elem, |_, lane| called(&suffixed(name, of.elem), lane, number)),
         Named(name) => k.each_lane(&operands, of, of.elem, |_, lane| called(name, lane, number)),
         By(write) => write(k, op, &operands),
     }
@@ -222,6 +232,11 @@ pub(crate) fn arith(k: &mut Kernel<'_>, op: Op) -> Made {
 /// A call of LLVM's function `name` of numbers of type `number`.
 fn called(name: &str, operands: &[Rc<str>], number: &str) -> Made {
     Made::Op(format!("llvm.call_intrinsic \"{name}\"({}) : ({number}) -> {number}", operands.join(", ")))
+}
+
+/// `name` with the letter that stands for `elem`.
+pub(crate) fn suffixed(name: &str, elem: Elem) -> String {
+    format!("{name}.{}", if elem == Elem::F64 { 'd' } else { 'f' })
 }
 
 /// The type of the first operand of `op`, whose row has been found by it.
@@ -288,13 +303,6 @@ fn absolute_half(k: &mut Kernel<'_>, op: Op, operands: &[Rc<str>]) -> Made {
     let mask = k.broadcast(&mask, Scalar { elem: Elem::I16, lanes: of.lanes });
     let word = k.temp(format!("arith.andi {word}, {mask} : {bits}"));
     Made::Op(format!("arith.bitcast {word} : {bits} to {ty}"))
-}
-
-/// Rounded, which `math.sqrt` is not.
-fn root(k: &mut Kernel<'_>, op: Op, operands: &[Rc<str>]) -> Made {
-    let of = of(k, op);
-    let name = if of.elem == Elem::F64 { "llvm.nvvm.sqrt.rn.d" } else { "llvm.nvvm.sqrt.rn.f" };
-    k.each_lane(operands, of, of.elem, |_, lane| called(name, lane, types::number(of.elem)))
 }
 
 fn convert(k: &mut Kernel<'_>, op: Op, operands: &[Rc<str>]) -> Made {

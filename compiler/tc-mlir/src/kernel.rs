@@ -4,6 +4,7 @@ use crate::constants::Constants;
 use crate::index::SteppedValues;
 use crate::memory::{self, Memory};
 use crate::names;
+use crate::own;
 use crate::types;
 use crate::unroll::Unrolled;
 use crate::writer::Writer;
@@ -120,16 +121,16 @@ pub(crate) fn write(
     kernel.declare_buffers(&ops);
     kernel.region(func.body());
     kernel.out.op("gpu.return");
-    let sizes = sizes.into_iter().map(|size| func.value_text(size).to_string()).collect();
+    let sizes: Vec<String> = sizes.into_iter().map(|size| func.value_text(size).to_string()).collect();
     if !kernel.found.is_empty() {
         return Err(kernel.found);
     }
-    Ok(Text { text: kernel.finish(name, &params), sizes })
+    Ok(Text { text: kernel.finish(name, &params, &sizes), sizes })
 }
 
 impl Kernel<'_> {
     /// Puts the head, the constants and the ops together.
-    fn finish(self, name: &str, params: &[String]) -> String {
+    fn finish(self, name: &str, params: &[String], sizes: &[String]) -> String {
         let mut text = String::new();
         let location = self.location_of_func();
         let mut opening = format!("    gpu.func @{name}(");
@@ -156,6 +157,7 @@ impl Kernel<'_> {
         if let Some(blocks) = resident_blocks(self.func, self.facts, self.target) {
             let _ = write!(attributes, ", nvvm.minctasm = {blocks} : i32");
         }
+        attributes.push_str(&own_head(self.func, sizes));
         put(&attributes, "} {");
         let _ = writeln!(text, "{opening}");
         for line in self.constants.lines() {
@@ -319,6 +321,15 @@ impl Kernel<'_> {
         self.found.push(Diagnostic::bug("emitter", self.func.location(self.func.header.loc), text));
         "%stray".into()
     }
+}
+
+/// The attributes by which the text is read back.
+fn own_head(func: &Func, sizes: &[String]) -> String {
+    let mut text = format!(", {} = {}", own::KERNEL, own::quoted(&own::head(func).to_string()));
+    if !sizes.is_empty() {
+        let _ = write!(text, ", {} = {}", own::SIZES, own::list(sizes.iter().cloned()));
+    }
+    text
 }
 
 fn is_statement(func: &Func, op: Op, live: &[bool], effects: &[u8]) -> bool {

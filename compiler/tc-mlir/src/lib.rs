@@ -1,4 +1,5 @@
-//! From IR to the dialects of MLIR's GPU path as text, and, with the feature `mlir`, to PTX and LLVM IR in process.
+//! From IR to the dialects of MLIR's GPU path as text; with the feature `mlir`, to PTX and LLVM IR in process, and from MLIR to
+//! IR.
 //!
 //! The text is for `mlir-opt` of LLVM 22. What a module must be, and how it is taken apart, is `tc-kernel`'s, and so is
 //! the manifest: kernels take what those of the emitter of CUDA take, and are launched in the same way.
@@ -9,6 +10,8 @@
 //!   views and addresses, `access` for loads and stores, `stmt` for loops and conditionals, `unroll` for which loops are
 //!   unrolled, `arith` and `cast` for numbers, `shuffle` for what lanes exchange, `fragments` for products of matrices:
 //!   `wmma` and `mma` by family, and `copies` that run ahead.
+//! - `own` is what kernels carry for those who read the text back; [`import`] reads it, and kernels of others, as programs;
+//!   `read` is the tables the other way. `plug` is a pass for MLIR's pass managers, with the feature `mlir`.
 //! - `constants`, `names`, `types`, `writer` are what they write with.
 //!
 //! The text is meant to be read: it keeps the author's names, and says each constant once. It is meant to be exact: no op
@@ -21,6 +24,7 @@ mod cast;
 mod constants;
 mod copies;
 mod fragments;
+pub mod import;
 mod index;
 mod kernel;
 pub mod lower;
@@ -28,6 +32,12 @@ mod memory;
 mod mma;
 mod module;
 mod names;
+mod own;
+#[cfg(feature = "mlir")]
+#[allow(unsafe_code, reason = "ops are moved from one module to another, which melior has no safe words for")]
+pub mod plug;
+#[cfg(any(feature = "mlir", test))]
+mod read;
 mod refuses;
 mod shuffle;
 mod stmt;
@@ -89,6 +99,6 @@ fn emit_hosts(
     let texts = job::emit(module, funcs, target, &refuses::EMITTER, |func, facts, name| {
         kernel::write(func, facts, name, target, &mut uses, sources)
     })?;
-    let text = module::write(&manifest::comment(&texts.manifests), &texts.kernels, &uses, target);
+    let text = module::write(&manifest::comment(&texts.manifests), &texts.kernels, funcs, &uses, target);
     Ok(MlirModule { text, manifests: texts.manifests })
 }

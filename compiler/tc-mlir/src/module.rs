@@ -2,7 +2,9 @@
 
 use crate::kernel::Uses;
 use crate::memory::{DYNAMIC, DYNAMIC_TYPE};
+use crate::own;
 use std::fmt::Write;
+use tc_ir::Func;
 use tc_target::Target;
 
 /// Addresses are computed with 64 bits, whatever a pass would choose, and integers of 64 bits lie at multiples of 8 bytes:
@@ -17,8 +19,8 @@ pub(crate) fn unrolling(factor: Option<i64>) -> String {
     }
 }
 
-/// The text of the module that holds the kernels `kernels`, after the comment `comment`.
-pub(crate) fn write(comment: &str, kernels: &[String], uses: &Uses, target: &Target) -> String {
+/// The text of the module that holds the kernels `kernels`, which `hosts` launch, after the comment `comment`.
+pub(crate) fn write(comment: &str, kernels: &[String], hosts: &[&Func], uses: &Uses, target: &Target) -> String {
     let mut out = format!("// Made by tc {} for {target}.\n{comment}\n", env!("CARGO_PKG_VERSION"));
     let body = kernels.join("\n");
     for (alias, space) in [("#global", "global"), ("#shared", "workgroup"), ("#private", "private")] {
@@ -36,7 +38,8 @@ pub(crate) fn write(comment: &str, kernels: &[String], uses: &Uses, target: &Tar
     }
     let _ = writeln!(out, "#layout = #dlti.dl_spec<{LAYOUT}>");
     out.push_str("\nmodule attributes {gpu.container_module} {\n");
-    out.push_str("  gpu.module @kernels attributes {dlti.dl_spec = #layout} {\n");
+    let own = format!(", {} = {}", own::HOSTS, own::list(hosts.iter().map(|host| host.to_string())));
+    let _ = writeln!(out, "  gpu.module @kernels attributes {{dlti.dl_spec = #layout{own}}} {{");
     if uses.dynamic_shared > 0 {
         let _ = writeln!(
             out,

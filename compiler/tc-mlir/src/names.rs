@@ -23,7 +23,7 @@ pub(crate) fn safe(name: &str, fallback: &str) -> String {
 }
 
 /// Is it a name that [`Constants`](crate::constants::Constants) gives: `c5_i32`, `cst`, `cst_1`?
-fn is_constant(name: &str) -> bool {
+pub(crate) fn is_constant(name: &str) -> bool {
     let number = |rest: &str| {
         let (digits, ty) = rest.split_once('_').unwrap_or((rest, ""));
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && (ty.is_empty() || ty.starts_with('i'))

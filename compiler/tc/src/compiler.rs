@@ -250,6 +250,34 @@ impl Compiler {
         })
     }
 
+    /// Reads MLIR: each `gpu.func` of a `gpu.module` becomes a program. What the emitter of MLIR writes comes back as it was;
+    /// of others' kernels docs/mlir.md lists what is read. Wants the feature `mlir`.
+    pub fn parse_mlir(&self, name: &str, text: &str) -> Result<Parsed, Failure> {
+        guarded(&format!("reading `{name}`"), &Sources::new(), || {
+            let (module, mut found) = tc_mlir::import::import_module(name, text, &self.registry);
+            if !found.has_errors() {
+                found.append(tc_ir::symbols::verify_module(&module));
+            }
+            if found.has_errors() {
+                return Err(Failure { diagnostics: found, sources: module.sources });
+            }
+            Ok(Parsed { module, warnings: found })
+        })
+    }
+
+    /// A pass for a pass manager of MLIR's, on `builtin.module`: the kernels of each `gpu.module` are read as programs, run
+    /// through `pipeline`, and written back in their place, under their names; launches in the same module follow. What is
+    /// wrong is told by MLIR's diagnostics, at the op. `compiler/tc/examples/mlir_opt.rs` is a tool around it.
+    #[cfg(feature = "mlir")]
+    pub fn mlir_pass(&self, pipeline: &str) -> tc_mlir::plug::Pass {
+        let (compiler, pipeline) = (self.clone(), pipeline.to_string());
+        tc_mlir::plug::pass(self.registry.clone(), move |mut programs| {
+            let emit = |programs: &Module| compiler.emit_mlir(programs, &tc_mlir::EmitOptions::default());
+            let made = compiler.run(&mut programs, &pipeline).and_then(|_| emit(&programs));
+            made.map_err(|failure| failure.diagnostics)
+        })
+    }
+
     /// The text of a module. Of one that a pass failed on there is none here: `module.to_string()` shows what the pass left.
     pub fn print(&self, module: &Module) -> Result<String, Failure> {
         guarded("printing", &module.sources, || {

@@ -75,12 +75,16 @@ pub(crate) fn parts_of(text: &str, args: &Args) -> Vec<(u32, Range<usize>)> {
     if args.input.split_input_file { split::split(text) } else { vec![(1, 0..text.len())] }
 }
 
-/// Reads the items of a file of `module.sources`: TVMScript where its name ends in `.py`.
+/// Reads the items of a file of `module.sources`: TVMScript where its name ends in `.py`, MLIR where it ends in `.mlir`.
 pub(crate) fn parse(module: &mut Module, file: FileId, options: &ParseOptions) -> Diagnostics {
-    if !module.sources.file(file).name.ends_with(".py") {
+    let name = &module.sources.file(file).name;
+    let mut found = if name.ends_with(".py") {
+        tc::tvm::import::import_file(module, file)
+    } else if name.ends_with(".mlir") {
+        tc::mlir::import::import_file(module, file)
+    } else {
         return tc::syntax::parse_file(module, file, options);
-    }
-    let mut found = tc::tvm::import::import_file(module, file);
+    };
     if !found.has_errors() {
         found.append(tc::ir::symbols::verify_module(module));
     }

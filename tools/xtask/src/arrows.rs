@@ -19,7 +19,7 @@ pub const ARROWS: &[(&str, &[&str])] = &[
     ("tc-passes", &["tc-dialects", "tc-pass", "tc-arith", "tc-schedule", "tc-target"]),
     ("tc-kernel", &["tc-dialects", "tc-target"]),
     ("tc-cuda", &["tc-kernel"]),
-    ("tc-mlir", &["tc-kernel"]),
+    ("tc-mlir", &["tc-kernel", "tc-syntax"]),
     ("tc-tvm", &["tc-kernel", "tc-syntax"]),
     ("tc-perf", &["tc-kernel"]),
     ("tc-bundle", &["tc-kernel"]),

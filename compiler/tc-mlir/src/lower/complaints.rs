@@ -12,29 +12,29 @@ use std::rc::Rc;
 use tc_support::{Diagnostic, Diagnostics, LineCol, Location};
 
 /// Where MLIR points.
-enum At {
+pub(crate) enum At {
     Nowhere,
-    /// A line of the text, from 1.
-    Line(usize),
+    /// A line of the text and a column, from 1.
+    Line(usize, usize),
     /// A place that the text names: `loc("f.tir":12:5)`.
     Named(Location),
 }
 
 /// One complaint.
-struct One {
-    is_error: bool,
-    at: At,
-    message: String,
-    notes: Vec<String>,
+pub(crate) struct One {
+    pub(crate) is_error: bool,
+    pub(crate) at: At,
+    pub(crate) message: String,
+    pub(crate) notes: Vec<String>,
 }
 
 /// What has been said so far.
 #[derive(Clone, Default)]
-pub(super) struct Complaints(Rc<RefCell<Vec<One>>>);
+pub(crate) struct Complaints(Rc<RefCell<Vec<One>>>);
 
 impl Complaints {
     /// Hears what is said of anything in `context`, so that nothing of it goes to a stream.
-    pub(super) fn of(context: &Context) -> Complaints {
+    pub(crate) fn of(context: &Context) -> Complaints {
         let heard = Complaints::default();
         let list = heard.0.clone();
         context.attach_diagnostic_handler(move |complaint| {
@@ -45,6 +45,11 @@ impl Complaints {
             true
         });
         heard
+    }
+
+    /// What was said, as it was said.
+    pub(crate) fn take(&self) -> Vec<One> {
+        self.0.take()
     }
 
     /// What was said, as diagnostics; an error if `failed` says that the step failed, or if MLIR told an error and went
@@ -58,7 +63,7 @@ impl Complaints {
             let bug = match &one.at {
                 At::Nowhere => Diagnostic::bug("mlir", Location::None, message),
                 At::Named(place) => Diagnostic::bug("mlir", place.clone(), message),
-                At::Line(line) => {
+                At::Line(line, _) => {
                     let shown = text.lines().nth(line.saturating_sub(1)).unwrap_or("");
                     Diagnostic::bug("mlir", Location::None, message)
                         .note(format!("line {line} of the MLIR text: `{}`", cut(shown.trim(), 1)))
@@ -95,7 +100,7 @@ fn at(place: Place<'_>, depth: usize) -> Option<At> {
                 let at = LineCol { line: u32::try_from(line).ok()?, col: u32::try_from(col).ok()? };
                 At::Named(Location::Point { file: file.into(), at })
             }
-            _ => At::Line(line),
+            _ => At::Line(line, col),
         });
     }
     if place.is_name() {

@@ -15,7 +15,7 @@
 #[allow(unsafe_code, reason = "attributes of ops are set through MLIR's C interface")]
 mod annotate;
 #[cfg(feature = "mlir")]
-mod complaints;
+pub(crate) mod complaints;
 #[cfg(feature = "mlir")]
 #[allow(unsafe_code, reason = "bitcode becomes text through LLVM's C interface")]
 mod disassemble;
@@ -23,7 +23,7 @@ mod pipeline;
 mod ptx;
 #[cfg(feature = "mlir")]
 #[allow(unsafe_code, reason = "dialects, passes and translations of MLIR are registered one by one, in C and C++")]
-mod registry;
+pub(crate) mod registry;
 #[cfg(feature = "mlir")]
 #[allow(unsafe_code, reason = "the object of a `gpu.binary` is read through MLIR's C interface")]
 mod session;

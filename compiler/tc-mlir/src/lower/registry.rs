@@ -106,7 +106,7 @@ pub fn register_passes() {
 }
 
 /// A context that knows these dialects, and works on one thread: that of the caller.
-pub(super) fn context() -> Context {
+pub(crate) fn context() -> Context {
     register_passes();
     let registry = DialectRegistry::new();
     add_dialects(&registry);

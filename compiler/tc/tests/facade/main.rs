@@ -8,6 +8,8 @@ mod hooks;
 mod intrinsics;
 #[cfg(feature = "mlir")]
 mod mlir;
+#[cfg(feature = "mlir")]
+mod mlir_import;
 mod mlir_text;
 mod readme;
 mod reductions;

@@ -54,6 +54,32 @@ fn files_of_python_are_tvmscript() {
     assert!(ran.stderr.contains("wrong.py:4:16"), "{}", ran.stderr);
 }
 
+#[test]
+fn files_of_mlir_are_kernels() {
+    let folder = Folder::new("mlir");
+    let text = "gpu.module @m {\n  gpu.func @f(%a: memref<8xf32>) kernel attributes {known_block_size = array<i32: 8, 1, 1>, \
+                known_grid_size = array<i32: 1, 1, 1>} {\n    %i = gpu.thread_id x\n    %x = memref.load %a[%i] : \
+                memref<8xf32>\n    %y = math.exp %x : f32\n    memref.store %y, %a[%i] : memref<8xf32>\n    gpu.return\n  \
+                }\n}\n";
+    let file = folder.file("f.mlir", text);
+    let ran = run(&[&file]);
+    if !tc::mlir::lower::AVAILABLE {
+        assert_ne!(ran.status, 0);
+        assert!(ran.stderr.contains("this tc was built without MLIR"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("build with `--features tc/mlir`"), "{}", ran.stderr);
+        return;
+    }
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("let y = exp(x)") && ran.stdout.contains("bind(threadIdx.x)"), "{}", ran.stdout);
+    let back = run(&[&file, "--pass-pipeline=cuda", "--emit=mlir"]);
+    assert!(back.stdout.contains("math.exp"), "{}\n{}", back.stdout, back.stderr);
+    let wrong = folder.file("wrong.mlir", &text.replace("math.exp", "math.cbrt"));
+    let ran = run(&[&wrong]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.stderr.contains("error[no-counterpart]: `math.cbrt` has no counterpart"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("wrong.mlir:5:10"), "{}", ran.stderr);
+}
+
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
