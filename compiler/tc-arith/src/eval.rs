@@ -148,7 +148,12 @@ impl Pool {
                 }
             }
             order.push(e);
-            stack.extend(self.node(e).operands());
+            match self.node(e) {
+                Node::Const(_) | Node::Bool(_) | Node::Var(_) => {}
+                Node::Not(a) | Node::Likely(a) | Node::Cast(_, a) => stack.push(a),
+                Node::Binary(_, a, b) => stack.extend_from_slice(&[a, b]),
+                Node::Select(c, a, b) => stack.extend_from_slice(&[c, a, b]),
+            }
         }
         order.sort_unstable();
         order

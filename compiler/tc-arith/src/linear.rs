@@ -21,7 +21,7 @@ pub(crate) struct Term {
 }
 
 /// The sum of the terms and the constant. No coefficient is zero and no key occurs twice.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Linear {
     pub(crate) terms: SmallVec<[Term; 4]>,
     pub(crate) constant: i64,
@@ -37,6 +37,13 @@ const MAX_FACTORS: usize = 16;
 const UNBOUNDED_FACTOR: u64 = 1 << 31;
 /// What it is taken to come to at most, so that those products fit.
 const HEADROOM: u64 = i64::MAX as u64 / UNBOUNDED_FACTOR;
+
+/// Terms are copied in one piece.
+impl Clone for Linear {
+    fn clone(&self) -> Linear {
+        Linear { terms: SmallVec::from_slice(&self.terms), constant: self.constant }
+    }
+}
 
 impl Linear {
     pub(crate) fn constant(constant: i64) -> Linear {

@@ -215,6 +215,10 @@ impl AttrTable {
         &self.data[attr.index()]
     }
 
+    pub(crate) fn n_dicts(&self) -> usize {
+        self.ends.len()
+    }
+
     pub(crate) fn intern_dict(&mut self, wanted: &[(Name, Attr)]) -> Attrs {
         if wanted.is_empty() {
             return Attrs::EMPTY;

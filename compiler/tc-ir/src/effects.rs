@@ -2,7 +2,7 @@
 
 use crate::entity::{Op, Value};
 use crate::func::{Def, Func};
-use crate::opdef::{Access, OpDef, ParamKind};
+use crate::opdef::{Access, OpDef, Param, ParamKind};
 use crate::types::TypeData;
 use crate::walk::{all_ops, ops_under};
 use cranelift_entity::SecondaryMap;
@@ -153,20 +153,37 @@ pub fn is_removable(func: &Func, op: Op) -> bool {
 
 /// The places that `op` itself reads or writes, with how; its regions are not looked at.
 pub fn accesses(func: &Func, op: Op) -> SmallVec<[(Value, Access); 2]> {
+    let facts = func.registry().facts(func.opcode(op));
     let mut list = SmallVec::new();
-    let own = own(func, op);
-    if !own.reads && !own.writes {
+    if !facts.effects.reads && !facts.effects.writes {
+        return list;
+    }
+    if let Some(access) = facts.first_place {
+        list.extend(func.operands(op).first().map(|&place| (place, access)));
         return list;
     }
     let row = func.row(op);
     func.for_each_param(op, row, |idx, at, n| {
-        if let ParamKind::Place(access) = row.params[idx].kind
-            && access != Access::None
-        {
+        if let Some(access) = accessed(&row.params[idx]) {
             list.extend(func.operands(op)[at..at + n].iter().map(|&place| (place, access)));
         }
     });
     list
+}
+
+/// How an op accesses the place at `param`, if it does.
+fn accessed(param: &Param) -> Option<Access> {
+    match param.kind {
+        ParamKind::Place(access) if access != Access::None => Some(access),
+        _ => None,
+    }
+}
+
+/// How an op of the row `row` accesses the place that is its first operand, where it always has that and accesses no other.
+pub(crate) fn of_first_place(row: &OpDef) -> Option<Access> {
+    let mut operands = row.params.iter().filter(|param| param.kind.is_operand());
+    let first = operands.next().filter(|first| !first.keyed && !first.optional)?;
+    accessed(first).filter(|_| operands.all(|other| accessed(other).is_none()))
 }
 
 /// The buffer behind a place: through references and views down to the alloc or the parameter.

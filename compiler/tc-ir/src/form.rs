@@ -2,8 +2,13 @@
 
 use crate::entity::Op;
 use crate::func::Func;
+use crate::opdef::Opcode;
 use crate::walk::all_ops;
+use smallvec::SmallVec;
 use tc_support::{Diagnostic, Diagnostics, Location, counted};
+
+/// Gives the reason why an op may not stand where it does.
+pub type AskOp = fn(&Func, Op) -> Option<String>;
 
 /// One rule of a form.
 #[derive(Clone, Copy)]
@@ -12,8 +17,10 @@ pub struct Rule {
     pub name: &'static str,
     /// What holds in the form, as a sentence.
     pub summary: &'static str,
-    /// Asked of every op: the reason why it may not stand here.
-    pub op: Option<fn(&Func, Op) -> Option<String>>,
+    /// Asked of every op, or of those with the opcodes `only`: the reason why it may not stand here.
+    pub op: Option<AskOp>,
+    /// The only ops that can break the rule; empty where all can.
+    pub only: &'static [Opcode],
     /// Asked of the function: the reason why it is not in the form.
     pub func: Option<fn(&Func) -> Option<String>>,
     /// The passes that see to it, as a help names them.
@@ -21,6 +28,12 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// The reason why `op` may not stand where it does.
+    fn refuses(&self, func: &Func, op: Op) -> Option<String> {
+        let is_asked = self.only.is_empty() || self.only.contains(&func.opcode(op));
+        self.op.filter(|_| is_asked).and_then(|ask| ask(func, op))
+    }
+
     /// The same rule, which `passes` see to: `` `narrow-index` ``.
     pub const fn by(self, passes: &'static str) -> Rule {
         Rule { passes: Some(passes), ..self }
@@ -53,7 +66,7 @@ impl Form {
         }
         for op in all_ops(func) {
             for rule in self.rules {
-                if let Some(reason) = rule.op.and_then(|ask| ask(func, op)) {
+                if let Some(reason) = rule.refuses(func, op) {
                     report(rule, func.op_location(op), reason);
                 }
             }
@@ -69,12 +82,12 @@ impl Form {
     /// The same in short, one diagnostic for each rule: the first place that it refuses, and how many more there are. A
     /// pass that did not run leaves work at many ops.
     pub fn check_in_short(&self, func: &Func) -> Diagnostics {
+        if self.holds(func) {
+            return Diagnostics::new();
+        }
         let of_rule = |rule: &Rule| {
             let header = rule.func.and_then(|ask| ask(func)).map(|reason| (func.location(func.header.loc), reason));
-            let of_ops = rule
-                .op
-                .into_iter()
-                .flat_map(|ask| all_ops(func).filter_map(move |op| Some((func.op_location(op), ask(func, op)?))));
+            let of_ops = all_ops(func).filter_map(|op| Some((func.op_location(op), rule.refuses(func, op)?)));
             let mut refused = header.into_iter().chain(of_ops);
             let (location, reason) = refused.next()?;
             let mut first = self.refusal(rule, location, reason);
@@ -88,8 +101,16 @@ impl Form {
     /// Is `func` in this form?
     pub fn holds(&self, func: &Func) -> bool {
         let of_func = |rule: &Rule| rule.func.is_none_or(|ask| ask(func).is_none());
-        let of_op = |op: Op| self.rules.iter().all(|rule| rule.op.is_none_or(|ask| ask(func, op).is_none()));
-        let asks_ops = self.rules.iter().any(|rule| rule.op.is_some());
-        self.rules.iter().all(of_func) && (!asks_ops || all_ops(func).all(of_op))
+        if !self.rules.iter().all(of_func) {
+            return false;
+        }
+        let of_ops: SmallVec<[(AskOp, &[Opcode]); 16]> =
+            self.rules.iter().filter_map(|rule| Some((rule.op?, rule.only))).collect();
+        let fits = |op: Op| {
+            let opcode = func.opcode(op);
+            let may_break = |only: &[Opcode]| only.is_empty() || only.contains(&opcode);
+            of_ops.iter().all(|(ask, only)| !may_break(only) || ask(func, op).is_none())
+        };
+        of_ops.is_empty() || all_ops(func).all(fits)
     }
 }

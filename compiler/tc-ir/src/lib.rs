@@ -29,6 +29,7 @@ pub mod paged;
 pub mod print;
 pub mod registry;
 pub mod rewrite;
+mod row_facts;
 pub mod symbols;
 pub mod text_order;
 pub mod types;

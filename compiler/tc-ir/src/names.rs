@@ -90,6 +90,11 @@ known_keys! {
     NAMED = "named",
 }
 
+/// The name `text`, if it is one that has the same number in every function.
+pub(crate) fn known(text: &str) -> Option<Name> {
+    KNOWN.iter().position(|&known| known == text).map(|idx| Name::known(idx as u32))
+}
+
 /// The names of one function, in one piece of text: a name costs its letters, an offset and a place in the index.
 #[derive(Clone, Debug)]
 pub(crate) struct NameTable {

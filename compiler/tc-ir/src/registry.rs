@@ -1,8 +1,8 @@
 //! The dialects that a run knows. There is no global one: a module carries its own.
 
 use crate::attrs::BinOp;
-use crate::effects::{self, Summary};
 use crate::opdef::{Context, ItemDef, OpDef, Opcode, Role};
+use crate::row_facts::RowFacts;
 use rustc_hash::FxHashMap;
 
 /// A dialect: a name, a number and a table of rows.
@@ -51,36 +51,12 @@ impl std::fmt::Display for RegisterError {
 
 impl std::error::Error for RegisterError {}
 
-/// What follows from a row and is asked of every op.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RowFacts {
-    /// What an op of the row does apart from its regions.
-    pub(crate) effects: Summary,
-    /// It fails only where its second operand is zero.
-    pub(crate) divides: bool,
-    /// How many operands it takes, where that is one number and all of them go by position.
-    pub(crate) n_operands: Option<u8>,
-}
-
-impl RowFacts {
-    /// Those of an op without a row.
-    const UNKNOWN: RowFacts = RowFacts { effects: Summary::UNKNOWN, divides: false, n_operands: Some(0) };
-
-    fn of(row: &OpDef) -> RowFacts {
-        let mut operands = row.params.iter().filter(|param| param.kind.is_operand());
-        let is_plain = operands.clone().all(|param| !param.keyed && !param.optional && !param.kind.is_variadic());
-        let n_operands = if is_plain { u8::try_from(operands.by_ref().count()).ok() } else { None };
-        RowFacts { effects: effects::of_row(row), divides: row.effect.divides, n_operands }
-    }
-}
-
 /// The dialects that a run knows, and what can be looked up in them.
 #[derive(Clone, Default)]
 pub struct Registry {
     dialects: Vec<Dialect>,
-    by_number: Vec<Option<&'static [OpDef]>>,
-    /// What follows from each row and is asked of every op, by the dialect's number.
-    facts: Vec<Box<[RowFacts]>>,
+    /// The rows of each dialect, by its number.
+    rows: Vec<Box<[RowFacts]>>,
     by_name: FxHashMap<&'static str, Opcode>,
     by_short: FxHashMap<(Context, &'static str), Opcode>,
     by_role: FxHashMap<(Context, Role), Opcode>,
@@ -98,12 +74,13 @@ impl std::fmt::Debug for Registry {
 impl Registry {
     /// A registry without dialects.
     pub fn new() -> Registry {
-        Registry { by_number: vec![None; 256], facts: vec![Box::default(); 256], ..Registry::default() }
+        Registry { rows: vec![Box::default(); 256], ..Registry::default() }
     }
 
     /// Adds a dialect.
     pub fn register(&mut self, dialect: Dialect) -> Result<(), RegisterError> {
-        let is_free = |number: &u8| self.by_number[*number as usize].is_none() && *number != u8::MAX;
+        let is_taken = |number: u8| self.dialects.iter().any(|other| other.number == Some(number));
+        let is_free = |number: &u8| !is_taken(*number) && *number != u8::MAX;
         let number = match dialect.number {
             Some(number) if is_free(&number) => number,
             Some(number) => return Err(RegisterError::NumberTaken(number)),
@@ -115,8 +92,7 @@ impl Registry {
         if dialect.rows.len() > 256 {
             return Err(RegisterError::TooManyRows);
         }
-        self.by_number[number as usize] = Some(dialect.rows);
-        self.facts[number as usize] = dialect.rows.iter().map(RowFacts::of).collect();
+        self.rows[number as usize] = dialect.rows.iter().map(RowFacts::of).collect();
         for (idx, row) in dialect.rows.iter().enumerate() {
             let opcode = Opcode::new(number, idx as u8);
             self.by_name.insert(row.name, opcode);
@@ -154,15 +130,13 @@ impl Registry {
     /// The row of `opcode`; the row of unknown ops if there is none.
     #[inline]
     pub fn row(&self, opcode: Opcode) -> &'static OpDef {
-        self.by_number[opcode.dialect() as usize]
-            .and_then(|rows| rows.get(opcode.row() as usize))
-            .unwrap_or(&OpDef::UNKNOWN)
+        self.facts(opcode).row
     }
 
-    /// What follows from the row of `opcode`.
+    /// The row of `opcode`, and what follows from it.
     #[inline]
     pub(crate) fn facts(&self, opcode: Opcode) -> &RowFacts {
-        let known = self.facts.get(opcode.dialect() as usize).and_then(|rows| rows.get(opcode.row() as usize));
+        let known = self.rows.get(opcode.dialect() as usize).and_then(|rows| rows.get(opcode.row() as usize));
         known.unwrap_or(&RowFacts::UNKNOWN)
     }
 
@@ -214,15 +188,5 @@ impl Registry {
     /// The dotted names of all ops, in the order of the rows.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + Clone + '_ {
         self.dialects.iter().flat_map(|dialect| dialect.rows).map(|row| row.name)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_op_without_a_row_is_known_as_its_row_says() {
-        assert_eq!(RowFacts::UNKNOWN, RowFacts::of(&OpDef::UNKNOWN));
     }
 }

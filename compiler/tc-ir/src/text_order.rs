@@ -5,7 +5,7 @@
 //! text but not in the order of ops, and a pass that takes the first of equal ops would then tell the two apart. So the
 //! pass manager settles the order after each pass that edited a function.
 
-use crate::effects::{self, Summary};
+use crate::effects::Summary;
 use crate::entity::{Op, Region};
 use crate::func::Func;
 use crate::opdef::Role;
@@ -69,12 +69,15 @@ fn contents(func: &Func, region: Region, unsettled: &mut Vec<Region>) -> Content
     // What prints inside of an op that is yet to come: its operands from left to right, each behind its own.
     let mut worklist: SmallVec<[Op; 8]> = SmallVec::new();
     for op in func.ops(region) {
-        for &operand in func.operands(op).iter().rev() {
-            if worklist.last().is_some_and(|&part| func.def_op(operand) == Some(part)) {
-                worklist.pop();
+        if !worklist.is_empty() {
+            for &operand in func.operands(op).iter().rev() {
+                if worklist.last().is_some_and(|&part| func.def_op(operand) == Some(part)) {
+                    worklist.pop();
+                }
             }
         }
-        let mut is_part = may_be_part(func, op);
+        let facts = func.registry().facts(func.opcode(op));
+        let mut is_part = is_used_in_place(func, op) && facts.text & (ACTS | ALLOCATES) == 0 && !facts.terminator;
         for &inner in func.op_regions(op) {
             let n_unsettled = unsettled.len();
             is_part &= contents(func, inner, unsettled) == Contents::Expression && func.role(op) == Role::If;
@@ -87,7 +90,7 @@ fn contents(func: &Func, region: Region, unsettled: &mut Vec<Region>) -> Content
         }
         // A statement: what stands before it and does not belong to it prints later.
         is_settled &= worklist.is_empty();
-        if !func.row(op).terminator && !is_plain_literal(func, op) {
+        if held == Contents::Expression && !facts.terminator && !is_plain_literal(func, op) {
             held = Contents::Statements;
         }
     }
@@ -102,15 +105,6 @@ fn is_used_in_place(func: &Func, op: Op) -> bool {
     func.result(op).is_some_and(|result| func.n_uses(result) == 1 && func.value_name(result).is_none())
 }
 
-/// May `op` print inside its user, as far as its regions let it?
-fn may_be_part(func: &Func, op: Op) -> bool {
-    if !is_used_in_place(func, op) {
-        return false;
-    }
-    let own = effects::own(func, op);
-    !acts(own) && !own.allocates && !func.row(op).terminator
-}
-
 /// Is `op` a literal without a name?
 fn is_plain_literal(func: &Func, op: Op) -> bool {
     func.role(op) == Role::Constant && func.result(op).is_some_and(|result| func.value_name(result).is_none())
@@ -122,13 +116,19 @@ fn acts(own: Summary) -> bool {
 }
 
 /// It, or an op in it, does more than read.
-const ACTS: u8 = 1;
+pub(crate) const ACTS: u8 = 1;
 /// It, or an op in it, reads.
 const READS: u8 = 2;
 /// It has regions, and no expression could print for one of them.
 const STATES: u8 = 4;
 /// It, or an op in it, makes a buffer: it prints on a line of its own, and reads print past that.
 const ALLOCATES: u8 = 8;
+
+/// What the text asks of an op that does `own`.
+pub(crate) fn flags(own: Summary) -> u8 {
+    let flags = [(acts(own), ACTS), (own.reads, READS), (own.allocates, ALLOCATES)];
+    flags.iter().filter(|(is, _)| *is).fold(0, |all, (_, flag)| all | flag)
+}
 
 /// Those of `regions` that stand in no other one of them.
 fn outermost(func: &Func, regions: &[Region]) -> Vec<Region> {
@@ -176,16 +176,15 @@ impl Text {
         }
         // What stands in an op comes after it.
         for &op in ops.iter().rev() {
-            let own = effects::own(func, op);
+            let facts = func.registry().facts(func.opcode(op));
             let at = op.as_u32() as usize;
-            let flags = [(acts(own), ACTS), (own.reads, READS), (own.allocates, ALLOCATES)];
-            text.effects[at] |= flags.iter().filter(|(is, _)| *is).fold(0, |all, (_, flag)| all | flag);
+            text.effects[at] |= facts.text;
             text.into[at] = text.inlined_into(func, op, &users);
             if let Some(outer) = func.parent_op(op) {
                 text.effects[outer.as_u32() as usize] |= text.effects[at] & (ACTS | READS | ALLOCATES);
                 // In an expression everything prints inside of what it hands on.
                 let is_part = text.into[at].is_some();
-                if !is_part && !func.row(op).terminator && !is_plain_literal(func, op) {
+                if !is_part && !facts.terminator && !is_plain_literal(func, op) {
                     text.effects[outer.as_u32() as usize] |= STATES;
                 }
             }
@@ -249,9 +248,8 @@ impl Text {
         if self.effects(op) & (ACTS | ALLOCATES) != 0 {
             return None;
         }
-        let row = func.row(op);
-        let states = self.effects(op) & STATES != 0 || row.role != Role::If;
-        if row.terminator || (!func.op_regions(op).is_empty() && states) {
+        let states = || self.effects(op) & STATES != 0 || func.role(op) != Role::If;
+        if func.registry().facts(func.opcode(op)).terminator || (!func.op_regions(op).is_empty() && states()) {
             return None;
         }
         users[result.as_u32() as usize].filter(|&user| func.region_of(user) == func.region_of(op))

@@ -13,8 +13,12 @@ use crate::entity::{Attrs, Op, Region, Value};
 use crate::func::Func;
 use crate::names::keys;
 use crate::opdef::{OpDef, Opcode, Param, ParamKind, Results};
-use cranelift_entity::SecondaryMap;
+use crate::row_facts::RowFacts;
+use cranelift_entity::EntityRef;
 use tc_support::{Diagnostic, Diagnostics, counted};
+
+#[cfg(test)]
+mod tests;
 
 /// Diagnostics beyond this number are dropped: a broken function repeats itself.
 const MAX_DIAGNOSTICS: usize = 100;
@@ -23,10 +27,10 @@ const MAX_DIAGNOSTICS: usize = 100;
 pub fn verify(func: &Func) -> Diagnostics {
     let mut state = Verifier {
         func,
-        visible: SecondaryMap::with_capacity(func.n_value_ids()),
-        n_uses: SecondaryMap::with_capacity(func.n_value_ids()),
-        defined: Vec::new(),
-        fitting: SecondaryMap::new(),
+        seen: vec![0; func.n_value_ids()],
+        defined: Vec::with_capacity(64),
+        fitting: vec![Opcode::UNKNOWN; func.n_attr_lists()],
+        is_counted: true,
         found: Diagnostics::new(),
     };
     if let Some(check) = func.item_row().item.and(func.item_row().verify) {
@@ -40,13 +44,18 @@ pub fn verify(func: &Func) -> Diagnostics {
     state.found
 }
 
+/// Set for a value that is in scope; the bits below it count its uses.
+const VISIBLE: u32 = 1 << 31;
+
 struct Verifier<'f> {
     func: &'f Func,
-    visible: SecondaryMap<Value, bool>,
-    n_uses: SecondaryMap<Value, u32>,
+    /// [`VISIBLE`] and the number of uses of each value.
+    seen: Vec<u32>,
     defined: Vec<Value>,
     /// The row that a list of attributes was last found to fit: most lists are those of many ops.
-    fitting: SecondaryMap<Attrs, Option<Opcode>>,
+    fitting: Vec<Opcode>,
+    /// The uses on record are those that were seen, of all values that went out of scope.
+    is_counted: bool,
     found: Diagnostics,
 }
 
@@ -54,94 +63,128 @@ impl Verifier<'_> {
     fn region(&mut self, root: Region) {
         enum Pending {
             Enter(Region),
-            Ops(Option<Op>),
             /// The end of a region: what was defined from this number on is out of scope.
             Leave(usize),
-            /// The end of an op's regions: its results come into scope.
-            Results(Op),
+            /// The end of an op's regions.
+            After(Op),
         }
         let func = self.func;
         let mut worklist = vec![Pending::Enter(root)];
         while let Some(step) = worklist.pop() {
-            match step {
+            let mut next = match step {
                 Pending::Enter(region) => {
                     worklist.push(Pending::Leave(self.defined.len()));
-                    for &arg in func.region_args(region) {
-                        self.define(arg);
-                    }
-                    worklist.push(Pending::Ops(func.first_op(region)));
+                    func.region_args(region).iter().for_each(|&arg| self.define(arg));
+                    func.first_op(region)
                 }
-                Pending::Ops(None) => {}
-                Pending::Ops(Some(op)) => {
-                    if self.found.len() > MAX_DIAGNOSTICS {
-                        return;
-                    }
-                    self.op(op);
-                    // After the regions: the op's own results are not in scope there.
-                    worklist.push(Pending::Ops(func.next_op(op)));
-                    if func.op_regions(op).is_empty() {
-                        func.results(op).for_each(|value| self.define(value));
-                    } else {
-                        worklist.push(Pending::Results(op));
-                        worklist.extend(func.op_regions(op).iter().rev().map(|&region| Pending::Enter(region)));
-                    }
-                }
-                Pending::Results(op) => func.results(op).for_each(|value| self.define(value)),
                 Pending::Leave(len) => {
                     for value in self.defined.drain(len..) {
-                        self.visible[value] = false;
+                        let seen = &mut self.seen[value.index()];
+                        *seen &= !VISIBLE;
+                        self.is_counted &= *seen as usize == func.n_uses(value);
                     }
+                    None
                 }
+                Pending::After(op) => {
+                    func.results(op).for_each(|value| self.define(value));
+                    func.next_op(op)
+                }
+            };
+            while let Some(op) = next {
+                if self.found.len() > MAX_DIAGNOSTICS {
+                    return;
+                }
+                self.op(op);
+                let regions = func.op_regions(op);
+                if !regions.is_empty() {
+                    // The op's own results are not in scope in its regions.
+                    worklist.push(Pending::After(op));
+                    worklist.extend(regions.iter().rev().map(|&region| Pending::Enter(region)));
+                    break;
+                }
+                func.results(op).for_each(|value| self.define(value));
+                next = func.next_op(op);
             }
         }
     }
 
+    #[inline]
     fn define(&mut self, value: Value) {
-        self.visible[value] = true;
+        self.seen[value.index()] |= VISIBLE;
         self.defined.push(value);
     }
 
     fn op(&mut self, op: Op) {
         let func = self.func;
-        let row = func.row(op);
-        for &operand in func.operands(op) {
-            self.n_uses[operand] += 1;
-            if !self.visible[operand] {
-                let name = func.value_text(operand);
-                let what = if name.is_empty() { format!("{operand:?}") } else { format!("`{name}`") };
-                self.error(op, format!("`{}` uses {what}, which is not in scope there", func.op_name(op)));
-            }
+        let data = &func.ops[op];
+        let facts = func.registry().facts(data.opcode);
+        let operands = func.operands(op);
+        let mut all_visible = VISIBLE;
+        for &operand in operands {
+            let seen = &mut self.seen[operand.index()];
+            *seen += 1;
+            all_visible &= *seen;
         }
-        if row.terminator && func.next_op(op).is_some() {
-            self.error(op, format!("`{}` does not stand at the end of its block", row.name));
+        if all_visible == 0 {
+            self.out_of_scope(op);
         }
-        if func.opcode(op) == Opcode::UNKNOWN {
+        if facts.terminator && func.next_op(op).is_some() {
+            self.error(op, format!("`{}` does not stand at the end of its block", facts.row.name));
+        }
+        if data.opcode == Opcode::UNKNOWN {
             return;
         }
         let before = self.found.len();
-        self.against_row(op, row);
+        let (n_results, n_regions) = (usize::from(data.n_results), func.op_regions(op).len());
+        let is_fit = facts.arity.fits(operands.len(), data.keyed, n_results, n_regions);
+        // What looks well is well; what is wrong with the rest a closer look finds.
+        let is_counted = (is_fit && cfg!(not(debug_assertions))) || self.arity(op);
+        debug_assert_eq!(is_fit, self.found.len() == before, "two ways to count at `{}`", func.op_name(op));
+        let (is_known, n_found) = (self.is_known(data.attrs, data.opcode, facts), self.found.len());
+        if is_counted && (!is_known || cfg!(debug_assertions)) {
+            self.attributes(op);
+        }
+        debug_assert!(!is_known || self.found.len() == n_found, "attributes of `{}` taken for known", func.op_name(op));
         // A row's verifier may lean on what the row declares.
         if self.found.len() == before
-            && let Some(check) = row.verify
+            && let Some(check) = facts.verify
         {
             check(func, op, &mut self.found);
         }
     }
 
-    fn against_row(&mut self, op: Op, row: &OpDef) {
+    /// Is it seen without a look at names that a list of attributes fits a row?
+    fn is_known(&self, attrs: Attrs, opcode: Opcode, facts: &RowFacts) -> bool {
+        match self.func.entries(attrs) {
+            [] => !facts.needs_attrs,
+            [(key, _)] if facts.only_attr == Some(*key) => true,
+            _ => self.fitting[attrs.index()] == opcode,
+        }
+    }
+
+    #[cold]
+    fn out_of_scope(&mut self, op: Op) {
         let func = self.func;
-        let n_operands = func.operands(op).len();
-        let n_expected = match func.registry().facts(func.opcode(op)).n_operands {
-            Some(n) => usize::from(n),
-            None => {
-                let mut n_expected = 0;
-                func.for_each_param(op, row, |_, _, n| n_expected += n);
-                n_expected
+        for &operand in func.operands(op) {
+            if self.seen[operand.index()] & VISIBLE == 0 {
+                let name = func.value_text(operand);
+                let what = if name.is_empty() { format!("{operand:?}") } else { format!("`{name}`") };
+                self.error(op, format!("`{}` uses {what}, which is not in scope there", func.op_name(op)));
             }
-        };
+        }
+    }
+
+    /// Reports in what the numbers of operands, results and regions of `op` differ from its row; returns whether that of
+    /// operands is right.
+    #[cold]
+    fn arity(&mut self, op: Op) -> bool {
+        let (func, row) = (self.func, self.func.row(op));
+        let n_operands = func.operands(op).len();
+        let mut n_expected = 0;
+        func.for_each_param(op, row, |_, _, n| n_expected += n);
         if n_operands != n_expected {
             self.error(op, format!("`{}` takes {}, not {n_operands}", row.name, counted(n_expected, "operand")));
-            return;
+            return false;
         }
         if let Results::Count(n) = row.results
             && func.n_results(op) != usize::from(n)
@@ -159,17 +202,24 @@ impl Verifier<'_> {
                 self.error(op, format!("`{}` lacks `{} = …`", row.name, param.name));
             }
         }
-        let (attrs, opcode) = (func.op_attrs(op), Some(func.opcode(op)));
-        if self.fitting[attrs] != opcode {
-            let before = self.found.len();
-            self.attributes(op, row);
-            if self.found.len() == before {
-                self.fitting[attrs] = opcode;
-            }
+        true
+    }
+
+    fn attributes(&mut self, op: Op) {
+        let (func, row, attrs) = (self.func, self.func.row(op), self.func.op_attrs(op));
+        let before = self.found.len();
+        // What looks well is well, as above.
+        let is_fit = entries_fit(func, attrs, row);
+        if !is_fit || cfg!(debug_assertions) {
+            self.each_attribute(op, row);
+        }
+        debug_assert!(!is_fit || self.found.len() == before, "a closer look at `{}` finds nothing", func.op_name(op));
+        if self.found.len() == before {
+            self.fitting[attrs.index()] = func.opcode(op);
         }
     }
 
-    fn attributes(&mut self, op: Op, row: &OpDef) {
+    fn each_attribute(&mut self, op: Op, row: &OpDef) {
         let func = self.func;
         for param in row.params.iter().filter(|param| !param.kind.is_operand()) {
             self.attribute(op, row, param);
@@ -194,14 +244,7 @@ impl Verifier<'_> {
             }
             return;
         };
-        let data = func.attr_data(attr);
-        let fits = match param.kind {
-            ParamKind::Word => matches!(data, AttrData::Word(_) | AttrData::Str(_)),
-            ParamKind::Int => matches!(data, AttrData::Int(..)),
-            ParamKind::Str => matches!(data, AttrData::Str(_) | AttrData::Word(_)),
-            ParamKind::Symbol => matches!(data, AttrData::Symbol(_)),
-            _ => true,
-        };
+        let fits = kind_fits(param.kind, func.attr_data(attr));
         if !fits {
             let want = match param.kind {
                 ParamKind::Word => "a word",
@@ -214,14 +257,13 @@ impl Verifier<'_> {
     }
 
     fn use_counts(&mut self) {
-        let is_right = |(value, kept): (Value, u32)| kept == self.n_uses[value];
-        if self.func.kept_use_counts().all(is_right) {
+        if self.is_counted {
             return;
         }
         for op in crate::walk::all_ops(self.func) {
             for value in self.func.results(op) {
-                if self.func.n_uses(value) != self.n_uses[value] as usize && !self.found.has_errors() {
-                    let (kept, real) = (self.func.n_uses(value), self.n_uses[value]);
+                let (kept, real) = (self.func.n_uses(value), self.seen[value.index()] & !VISIBLE);
+                if kept != real as usize && !self.found.has_errors() {
                     let text = format!(
                         "{value:?} of `{}` is used {real} times, but {kept} are on record",
                         self.func.op_name(op)
@@ -234,6 +276,36 @@ impl Verifier<'_> {
 
     fn error(&mut self, op: Op, message: String) {
         self.found.push(Diagnostic::error("verify", self.func.op_location(op), message));
+    }
+}
+
+/// Are the entries of `attrs` those that `row` declares, in its order, and no others? So they mostly are.
+fn entries_fit(func: &Func, attrs: Attrs, row: &OpDef) -> bool {
+    let mut entries = func.entries(attrs);
+    for param in row.params.iter().filter(|param| !param.kind.is_operand()) {
+        match entries.split_first() {
+            Some((&(key, attr), rest)) if func.text(key) == param.name => {
+                if !kind_fits(param.kind, func.attr_data(attr)) {
+                    return false;
+                }
+                entries = rest;
+            }
+            _ if param.optional => {}
+            _ => return false,
+        }
+    }
+    // An attribute that the row declares may stand behind others: that takes a closer look.
+    entries.is_empty()
+}
+
+/// Does an attribute stand where one of `kind` is wanted?
+fn kind_fits(kind: ParamKind, data: &AttrData) -> bool {
+    match kind {
+        ParamKind::Word => matches!(data, AttrData::Word(_) | AttrData::Str(_)),
+        ParamKind::Int => matches!(data, AttrData::Int(..)),
+        ParamKind::Str => matches!(data, AttrData::Str(_) | AttrData::Word(_)),
+        ParamKind::Symbol => matches!(data, AttrData::Symbol(_)),
+        _ => true,
     }
 }
 

@@ -2,20 +2,17 @@
 
 use crate::entity::{Op, Region};
 use crate::func::Func;
-use smallvec::SmallVec;
 
 /// The ops in `region` and in all regions below it, an op before those in its own regions.
 pub fn ops_under(func: &Func, region: Region) -> impl Iterator<Item = Op> + '_ {
-    Walk { func, next: func.first_op(region), around: SmallVec::new() }
+    Walk { func, next: func.first_op(region), root: region }
 }
 
-/// A walk in the order of the text. Passes walk whole functions over and over, and most ops have no regions: where to go
-/// on after a region is kept, so that it need not be looked for.
+/// A walk in the order of the text. Passes begin many, most of them short: nothing is kept but where the walk is.
 struct Walk<'f> {
     func: &'f Func,
     next: Option<Op>,
-    /// The ops around, outermost first, each with those of its regions that are still to come.
-    around: SmallVec<[(Op, &'f [Region]); 8]>,
+    root: Region,
 }
 
 impl Iterator for Walk<'_> {
@@ -24,36 +21,28 @@ impl Iterator for Walk<'_> {
     #[inline]
     fn next(&mut self) -> Option<Op> {
         let op = self.next?;
-        let regions = self.func.op_regions(op);
-        self.next = if regions.is_empty() { self.func.next_op(op) } else { self.enter(op, regions) };
-        if self.next.is_none() {
-            self.next = self.leave();
-        }
+        // Most ops have no regions, and are not the last of theirs.
+        let next = if self.func.op_regions(op).is_empty() { self.func.next_op(op) } else { None };
+        self.next = next.or_else(|| self.turn(op));
         Some(op)
     }
 }
 
-impl<'f> Walk<'f> {
-    /// The first op in `regions` of `op`; where they are empty, the one after `op`.
-    fn enter(&mut self, op: Op, regions: &'f [Region]) -> Option<Op> {
-        for (nth, &region) in regions.iter().enumerate() {
-            if let Some(first) = self.func.first_op(region) {
-                self.around.push((op, &regions[nth + 1..]));
-                return Some(first);
-            }
+impl Walk<'_> {
+    /// The op after `op` where that stands in another region, or `op` has regions.
+    fn turn(&self, op: Op) -> Option<Op> {
+        let func = self.func;
+        let into = |regions: &[Region]| regions.iter().find_map(|&region| func.first_op(region));
+        let mut next = into(func.op_regions(op)).or_else(|| func.next_op(op));
+        let mut at = op;
+        while next.is_none() {
+            let region = func.region_of(at).filter(|&region| region != self.root)?;
+            at = func.region_parent(region)?;
+            let regions = func.op_regions(at);
+            let nth = regions.iter().position(|&other| other == region)?;
+            next = into(&regions[nth + 1..]).or_else(|| func.next_op(at));
         }
-        self.func.next_op(op)
-    }
-
-    /// The op after the region that ends here.
-    fn leave(&mut self) -> Option<Op> {
-        while let Some((op, regions)) = self.around.pop() {
-            let next = self.enter(op, regions);
-            if next.is_some() {
-                return next;
-            }
-        }
-        None
+        next
     }
 }
 

@@ -137,8 +137,6 @@ fn params(func: &Func, emitter: &Emitter, found: &mut Diagnostics) {
 /// Why `value` cannot be declared.
 fn unwritable(func: &Func, value: Value, emitter: &Emitter) -> Option<String> {
     let ty = func.value_type(value);
-    let name = func.value_text(value);
-    let shown = func.show_type(ty);
     let elem = match func.type_data(ty) {
         TypeData::Scalar(scalar) => Some(scalar.elem),
         TypeData::Shaped { elem, .. } if mbarrier::is_barrier_type(func, *elem) => return None,
@@ -150,12 +148,17 @@ fn unwritable(func: &Func, value: Value, emitter: &Emitter) -> Option<String> {
         TypeData::Ref { .. } => return None,
         TypeData::Opaque { .. } => None,
     };
-    let of = if name.is_empty() { String::new() } else { format!(" of `{name}`") };
+    let of = || match func.value_text(value) {
+        "" => String::new(),
+        name => format!(" of `{name}`"),
+    };
     match elem {
-        None => Some(format!("the type `{shown}`{of} cannot be written in {} yet", emitter.language)),
+        None => {
+            Some(format!("the type `{}`{} cannot be written in {} yet", func.show_type(ty), of(), emitter.language))
+        }
         // The form `device` says so of everything but parameters.
         Some(Elem::Index) => {
-            func.params().contains(&value).then(|| format!("the `index`{of} has no width in a kernel"))
+            func.params().contains(&value).then(|| format!("the `index`{} has no width in a kernel", of()))
         }
         Some(_) => None,
     }

@@ -4,6 +4,7 @@ use crate::analyses::{Analyses, Analysis, Preserved};
 use crate::options::{OptionError, OptionInfo, RawOption};
 use crate::remarks::Wanted;
 use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 use std::sync::Arc;
 use tc_ir::form::Form;
 use tc_ir::{Func, Module, Opcode};
@@ -12,7 +13,7 @@ use tc_support::{Diagnostic, Diagnostics};
 /// Counters of what a pass did, in the order of first use.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Stats {
-    counters: IndexMap<&'static str, u64>,
+    counters: IndexMap<&'static str, u64, FxBuildHasher>,
 }
 
 impl Stats {

@@ -36,7 +36,15 @@ pub struct Algebra {
     pub analyzer: Analyzer,
     known: Paged<Value, Option<Expr>>,
     /// The values on their way into expressions; empty between questions.
-    worklist: Vec<Value>,
+    worklist: Vec<Step>,
+}
+
+/// A step on the way of a value into an expression.
+enum Step {
+    /// What it is computed from comes first.
+    Enter(Value),
+    /// That is known now: all that the algebra sees into it, if it does, is in the op.
+    Convert(Value, Option<Op>),
 }
 
 impl Algebra {
@@ -176,23 +184,23 @@ impl Algebra {
         }
         // Post-order with a stack of our own: expressions may be deep.
         let mut worklist = std::mem::take(&mut self.worklist);
-        worklist.push(value);
-        while let Some(&at) = worklist.last() {
-            if self.known.get(at).is_some() {
-                worklist.pop();
-                continue;
-            }
-            let above = worklist.len();
-            if let Some(op) = steps_into(func, at) {
-                worklist.extend(inputs(func, op).filter(|&input| self.known.get(input).is_none()));
-            } else {
-                worklist.extend(sizes_of(func, at).filter(|&input| self.known.get(input).is_none()));
-            }
-            if worklist.len() == above {
-                let expr = self.convert(func, at);
-                self.inherit_size(func, at, expr);
-                self.known.set(at, Some(expr));
-                worklist.pop();
+        worklist.push(Step::Enter(value));
+        while let Some(step) = worklist.pop() {
+            match step {
+                Step::Enter(at) if self.known.get(at).is_some() => {}
+                Step::Enter(at) => {
+                    let op = steps_into(func, at);
+                    worklist.push(Step::Convert(at, op));
+                    match op {
+                        Some(op) => worklist.extend(inputs(func, op).map(Step::Enter)),
+                        None => worklist.extend(sizes_of(func, at).map(Step::Enter)),
+                    }
+                }
+                Step::Convert(at, op) => {
+                    let expr = self.convert(func, at, op);
+                    self.inherit_size(func, at, op, expr);
+                    self.known.set(at, Some(expr));
+                }
             }
         }
         self.worklist = worklist;
@@ -274,9 +282,9 @@ impl Algebra {
         }
     }
 
-    /// The expression of `value`, whose inputs are known.
-    fn convert(&mut self, func: &Func, value: Value) -> Expr {
-        let Some(op) = steps_into(func, value) else { return self.opaque(func, value) };
+    /// The expression of `value`, whose inputs are known; the algebra sees into `op`, if there is one.
+    fn convert(&mut self, func: &Func, value: Value, op: Option<Op>) -> Expr {
+        let Some(op) = op else { return self.opaque(func, value) };
         // What the algebra sees into has three inputs at most.
         let mut args = [Expr::default(); 3];
         let mut n_args = 0;
@@ -361,12 +369,16 @@ impl Algebra {
     }
 
     /// What the algebra does not see into may still be one of the numbers that it is computed from.
-    fn inherit_size(&mut self, func: &Func, value: Value, expr: Expr) {
+    fn inherit_size(&mut self, func: &Func, value: Value, op: Option<Op>, expr: Expr) {
         if self.analyzer.pool.node(expr) != Node::Var(Algebra::var(value)) {
             return;
         }
-        let seen = steps_into(func, value).into_iter().flat_map(|op| inputs(func, op));
-        if seen.chain(sizes_of(func, value)).any(|input| self.analyzer.has_huge_leaf(self.input(input))) {
+        let mut is_huge = |input: Value| self.analyzer.has_huge_leaf(self.input(input));
+        let inherits = match op {
+            Some(op) => inputs(func, op).any(&mut is_huge),
+            None => sizes_of(func, value).any(&mut is_huge),
+        };
+        if inherits {
             self.analyzer.pool.declare_huge(Algebra::var(value));
         }
     }
@@ -471,10 +483,10 @@ fn inputs(func: &Func, op: Op) -> impl Iterator<Item = Value> + '_ {
     operands.iter().copied().chain(regions.iter().map(|&region| func.yielded(region)[0]))
 }
 
-/// The values that tell how large `value` may be where the algebra does not see into it: those that a conditional yields, and
+/// The values that tell how large `value`, which the algebra does not see into, may be: those that a conditional yields, and
 /// the integers that arithmetic such as `abs` takes.
 fn sizes_of(func: &Func, value: Value) -> impl Iterator<Item = Value> + '_ {
-    let op = func.def_op(value).filter(|_| steps_into(func, value).is_none());
+    let op = func.def_op(value);
     let is_choice = |&op: &Op| func.role(op) == Role::If;
     let nth = op.filter(is_choice).and_then(|op| func.results(op).position(|result| result == value));
     let chosen = op.zip(nth).into_iter().flat_map(move |(op, nth)| {

@@ -6,7 +6,7 @@
 
 use crate::tir::{self, LoopKind};
 use crate::{arith, fragment, sched, te, tma};
-use tc_ir::form::{Form, Rule};
+use tc_ir::form::{AskOp, Form, Rule};
 use tc_ir::types::ElemKind;
 use tc_ir::verify::{has_flag, is_threaded};
 use tc_ir::walk::ancestors;
@@ -73,12 +73,17 @@ pub static DEVICE: Form = Form {
 /// All forms, in the order in which a pipeline passes through them.
 pub static ALL: &[&Form] = &[&SCHEDULED, &MULTI_DIMENSIONAL, &FLAT, &HOISTED, &THREADED, &DEVICE];
 
-const fn op_rule(name: &'static str, summary: &'static str, ask: fn(&Func, Op) -> Option<String>) -> Rule {
-    Rule { name, summary, op: Some(ask), func: None, passes: None }
+const fn op_rule(name: &'static str, summary: &'static str, ask: AskOp) -> Rule {
+    Rule { name, summary, op: Some(ask), only: &[], func: None, passes: None }
+}
+
+/// A rule that only ops with these opcodes can break.
+const fn rule_of(only: &'static [Opcode], name: &'static str, summary: &'static str, ask: AskOp) -> Rule {
+    Rule { only, ..op_rule(name, summary, ask) }
 }
 
 const fn func_rule(name: &'static str, summary: &'static str, ask: fn(&Func) -> Option<String>) -> Rule {
-    Rule { name, summary, op: None, func: Some(ask), passes: None }
+    Rule { name, summary, op: None, only: &[], func: Some(ask), passes: None }
 }
 
 const NO_OPERATORS: Rule = op_rule("no-operators", "Nothing of an operator or a schedule is left.", |func, op| {
@@ -95,6 +100,7 @@ const ONE_DIMENSION: Rule = Rule {
     name: "one-dimension",
     summary: "Every buffer has one dimension and no strides.",
     op: Some(|func, op| func.results(op).find_map(|value| many_dimensions(func, value))),
+    only: &[],
     func: Some(|func| func.params().iter().find_map(|&value| many_dimensions(func, value))),
     passes: Some("`storage-flatten`"),
 };
@@ -110,13 +116,11 @@ const FLAT_REFERENCES: Rule =
         }
     });
 
-const ALLOCS_AT_HEAD: Rule = op_rule(
+const ALLOCS_AT_HEAD: Rule = rule_of(
+    &[tir::ALLOC],
     "allocs-at-head",
     "A buffer is made at the head of its launch nest, a global one at the top, or in a branch of the host.",
     |func, op| {
-        if func.opcode(op) != tir::ALLOC {
-            return None;
-        }
         let outermost = ancestors(func, op).last();
         let name = func.value_text(func.result(op)?);
         if is_global(func, func.result(op)?) {
@@ -156,27 +160,32 @@ const NO_INDEX: Rule = op_rule("no-index", "Integers of a kernel have a width.",
         .map(|_| format!("the `index` that `{}` makes has no width in a kernel", func.op_name(op)))
 });
 
-const NO_LIKELY: Rule = op_rule("no-likely", "No hint of `likely` is left.", |func, op| {
-    (is_device(func) && func.opcode(op) == arith::LIKELY).then(|| "a hint `likely` is left over".to_string())
+const NO_LIKELY: Rule = rule_of(&[arith::LIKELY], "no-likely", "No hint of `likely` is left.", |func, _| {
+    is_device(func).then(|| "a hint `likely` is left over".to_string())
 });
 
-const NO_LANES: Rule = op_rule("no-lanes", "No loop waits to become lanes of vectors.", |func, op| {
+const NO_LANES: Rule = rule_of(&[tir::FOR], "no-lanes", "No loop waits to become lanes of vectors.", |func, op| {
     left_to_run(func, op, LoopKind::Vectorize, "vectorize")
 });
 
-const NO_VIRTUAL_THREADS: Rule =
-    op_rule("no-virtual-threads", "No loop waits for its virtual threads to be interleaved.", |func, op| {
-        left_to_run(func, op, LoopKind::Vthread, "bind(vthread)")
-    });
+const NO_VIRTUAL_THREADS: Rule = rule_of(
+    &[tir::FOR],
+    "no-virtual-threads",
+    "No loop waits for its virtual threads to be interleaved.",
+    |func, op| left_to_run(func, op, LoopKind::Vthread, "bind(vthread)"),
+);
 
 fn left_to_run(func: &Func, op: Op, kind: LoopKind, directive: &str) -> Option<String> {
-    let is_left = func.opcode(op) == tir::FOR && is_device(func) && tir::loop_kind(func, op) == Some(kind);
+    let is_left = is_device(func) && tir::loop_kind(func, op) == Some(kind);
     is_left.then(|| format!("the directive `{directive}` of this loop was not carried out"))
 }
 
-const STATIC_ALLOCS: Rule =
-    op_rule("static-allocs", "On-chip buffers have a constant size; a kernel makes no global ones.", |func, op| {
-        if func.opcode(op) != tir::ALLOC || !is_device(func) {
+const STATIC_ALLOCS: Rule = rule_of(
+    &[tir::ALLOC],
+    "static-allocs",
+    "On-chip buffers have a constant size; a kernel makes no global ones.",
+    |func, op| {
+        if !is_device(func) {
             return None;
         }
         let value = func.result(op)?;
@@ -189,48 +198,57 @@ const STATIC_ALLOCS: Rule =
             .iter()
             .any(|&dim| !matches!(func.attr_data(dim), AttrData::Int(..)))
             .then(|| format!("the size of `{name}` is not constant"))
+    },
+);
+
+const NO_STAGES: Rule =
+    rule_of(&[tir::ALLOC], "no-stages", "No buffer waits for copies that were to run ahead.", |func, op| {
+        if !is_device(func) {
+            return None;
+        }
+        let name = func.value_text(func.result(op)?);
+        if func.attr_of(op, keys::ASYNC).is_some() {
+            return Some(format!("the asynchronous copies to `{name}` were not made"));
+        }
+        let stages = func.int_of(op, keys::STAGES)?;
+        Some(format!("the {stages} stages of `{name}` were not carried out"))
     });
 
-const NO_STAGES: Rule = op_rule("no-stages", "No buffer waits for copies that were to run ahead.", |func, op| {
-    if func.opcode(op) != tir::ALLOC || !is_device(func) {
-        return None;
-    }
-    let name = func.value_text(func.result(op)?);
-    if func.attr_of(op, keys::ASYNC).is_some() {
-        return Some(format!("the asynchronous copies to `{name}` were not made"));
-    }
-    let stages = func.int_of(op, keys::STAGES)?;
-    Some(format!("the {stages} stages of `{name}` were not carried out"))
-});
+const NO_MARKS: Rule =
+    rule_of(&[tir::FOR], "no-marks", "No loop waits for an intrinsic to take its place.", |func, op| {
+        let mark = func.attr_of(op, keys::TENSORIZE)?;
+        Some(format!("the directive `tensorize` of this loop, with `{}`, was not carried out", func.show_attr(mark)))
+    });
 
-const NO_MARKS: Rule = op_rule("no-marks", "No loop waits for an intrinsic to take its place.", |func, op| {
-    let mark = func.attr_of(op, keys::TENSORIZE).filter(|_| func.opcode(op) == tir::FOR)?;
-    Some(format!("the directive `tensorize` of this loop, with `{}`, was not carried out", func.show_attr(mark)))
-});
+const NO_SWIZZLE: Rule =
+    rule_of(&[tir::ALLOC], "no-swizzle", "No buffer waits for its positions to be mixed.", |func, op| {
+        func.attr_of(op, keys::SWIZZLE)?;
+        Some(format!("the swizzle of `{}` was not carried out", func.value_text(func.result(op)?)))
+    });
 
-const NO_SWIZZLE: Rule = op_rule("no-swizzle", "No buffer waits for its positions to be mixed.", |func, op| {
-    func.attr_of(op, keys::SWIZZLE).filter(|_| func.opcode(op) == tir::ALLOC)?;
-    Some(format!("the swizzle of `{}` was not carried out", func.value_text(func.result(op)?)))
-});
+const NO_TILES: Rule =
+    rule_of(&[tir::ALLOC], "no-tiles", "A tile of a warp is a fragment, or lies in registers.", |func, op| {
+        if !is_device(func) {
+            return None;
+        }
+        let value = func.result(op)?;
+        let (elem, _, scope) = func.as_shaped(func.value_type(value))?;
+        fragment::scope_use(func.text(scope?)).filter(|_| fragment::Fragment::of(func, elem).is_none())?;
+        Some(format!("the tiles of `{}` are still made of numbers", func.value_text(value)))
+    });
 
-const NO_TILES: Rule = op_rule("no-tiles", "A tile of a warp is a fragment, or lies in registers.", |func, op| {
-    if func.opcode(op) != tir::ALLOC || !is_device(func) {
-        return None;
-    }
-    let value = func.result(op)?;
-    let (elem, _, scope) = func.as_shaped(func.value_type(value))?;
-    fragment::scope_use(func.text(scope?)).filter(|_| fragment::Fragment::of(func, elem).is_none())?;
-    Some(format!("the tiles of `{}` are still made of numbers", func.value_text(value)))
-});
-
-const NO_FLOOR_DIVISION: Rule =
-    op_rule("no-floor-division", "Integers are divided by `tdiv` and `tmod`.", |func, op| {
-        if !is_device(func) || !matches!(func.opcode(op), arith::DIV | arith::MOD) {
+const NO_FLOOR_DIVISION: Rule = rule_of(
+    &[arith::DIV, arith::MOD],
+    "no-floor-division",
+    "Integers are divided by `tdiv` and `tmod`.",
+    |func, op| {
+        if !is_device(func) {
             return None;
         }
         let scalar = func.value_scalar(func.operand(op, 0))?;
         (scalar.elem.kind() != ElemKind::Float).then(|| "a division that rounds down is left over".to_string())
-    });
+    },
+);
 
 /// Is `func` a kernel?
 pub fn is_device(func: &Func) -> bool {

@@ -131,6 +131,11 @@ impl Func {
         self.attrs.intern_dict(entries)
     }
 
+    /// The number of lists of attributes known here; ids are below it.
+    pub(crate) fn n_attr_lists(&self) -> usize {
+        self.attrs.n_dicts()
+    }
+
     /// The entries of a list of attributes.
     #[inline]
     pub fn entries(&self, attrs: Attrs) -> &[(Name, Attr)] {

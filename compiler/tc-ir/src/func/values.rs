@@ -38,11 +38,6 @@ impl Func {
         self.values[value].n_uses as usize
     }
 
-    /// How many operands are each value, for all that is on record.
-    pub(crate) fn kept_use_counts(&self) -> impl Iterator<Item = (Value, u32)> + '_ {
-        self.values.iter().map(|(value, data)| (value, data.n_uses))
-    }
-
     /// What defines `value`.
     #[inline]
     pub fn def(&self, value: Value) -> Def {

@@ -119,7 +119,14 @@ fn is_full(func: &Func) -> Option<String> {
 static FULL: Form = Form {
     name: "full",
     summary: "There is something to run.",
-    rules: &[Rule { name: "some-op", summary: "There is an op.", op: None, func: Some(is_full), passes: None }],
+    rules: &[Rule {
+        name: "some-op",
+        summary: "There is an op.",
+        op: None,
+        only: &[],
+        func: Some(is_full),
+        passes: None,
+    }],
 };
 
 const fn func_row(name: &'static str, make: fn(&[tc_pass::RawOption]) -> Made) -> PassInfo {

@@ -100,9 +100,17 @@ pub(super) fn truths(func: &Func, op: Op, found: &mut Diagnostics) {
     same(func, op, found, "truth values", |kind| kind == ElemKind::Bool);
 }
 
-fn same(func: &Func, op: Op, found: &mut Diagnostics, what: &str, accepts: fn(ElemKind) -> bool) {
-    let first = func.value_type(func.operand(op, 0));
-    for &operand in func.operands(op) {
+fn same(func: &Func, op: Op, found: &mut Diagnostics, what: &str, accepts: impl Fn(ElemKind) -> bool) {
+    let operands = func.operands(op);
+    let first = func.value_type(operands[0]);
+    let is_first = |value: Value| func.value_type(value) == first;
+    if func.as_scalar(first).is_some_and(|scalar| accepts(scalar.elem.kind()))
+        && operands[1..].iter().all(|&operand| is_first(operand))
+        && func.result(op).is_none_or(is_first)
+    {
+        return;
+    }
+    for &operand in operands {
         let ty = func.value_type(operand);
         if !func.as_scalar(ty).is_some_and(|scalar| accepts(scalar.elem.kind())) {
             let ty = func.show_type(ty);
@@ -136,6 +144,8 @@ pub(super) fn constant(func: &Func, op: Op, found: &mut Diagnostics) {
     match func.attr_data(value) {
         AttrData::Bool(_) if elem == Elem::Bool => {}
         AttrData::Float(..) if elem.is_float() => {}
+        // Every type of integers holds these.
+        AttrData::Int(0..=127, _) if elem.is_int() => {}
         AttrData::Int(value, _) if elem.is_int() => {
             let (min, max) = elem.int_range().expect("an integer type has a range");
             if !(min..=max).contains(value) {

@@ -179,15 +179,15 @@ fn access(func: &Func, op: Op, buffer: Value, indices: &[Value], value: Value, f
         Some(Scalar { elem, lanes: 1 }) => Some(Scalar { elem, lanes }),
         scalar => scalar.filter(|_| lanes == 1),
     };
-    let (have, elem_text) = (func.value_type(value), func.show_type(elem));
+    let have = func.value_type(value);
     let fits = match want {
         Some(want) => func.as_scalar(have) == Some(want),
         None => lanes == 1 && have == elem,
     };
     if !fits {
-        let have = func.show_type(have);
+        let (elem, have) = (func.show_type(elem), func.show_type(have));
         let name = func.value_text(buffer);
-        found.push(error(func, op, "type", format!("an element of `{name}` is `{elem_text}`, not `{have}`")));
+        found.push(error(func, op, "type", format!("an element of `{name}` is `{elem}`, not `{have}`")));
     }
 }
 

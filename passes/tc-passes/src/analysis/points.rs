@@ -122,7 +122,7 @@ fn find_overlap(
         Order::Forward => value_of(point, var),
         Order::Backward => value_of(point, var).saturating_neg(),
     };
-    let mut touched = Cells::default();
+    let mut touched = Cells::with_room_for(noted.n_points());
     let mut at = start(shared);
     let mut limit = FEW;
     loop {
@@ -170,7 +170,6 @@ impl FirstAccesses {
 }
 
 /// The cells of one side, all of as many dimensions.
-#[derive(Default)]
 struct Cells {
     /// The indices, one cell after another.
     indices: Vec<i64>,
@@ -179,6 +178,12 @@ struct Cells {
 }
 
 impl Cells {
+    /// None yet; not many points make the table grow.
+    fn with_room_for(n_points: u64) -> Cells {
+        let room = n_points.min(8 * FEW as u64) as usize;
+        Cells { indices: Vec::new(), table: HashTable::with_capacity(room) }
+    }
+
     fn clear(&mut self) {
         self.indices.clear();
         self.table.clear();

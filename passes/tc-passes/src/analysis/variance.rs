@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 use tc_dialects::tir;
 use tc_dialects::update::is_update;
-use tc_ir::effects::{accesses, root_buffer, summary};
+use tc_ir::effects::{accesses, only_reads, root_buffer, summary};
 use tc_ir::walk::ops_under;
 use tc_ir::{EntitySet, Func, Op, Region, Value};
 
@@ -71,7 +71,10 @@ impl Variance {
             return self.hand_on(func, op, parent);
         }
         let forced = parent.is_some_and(|parent| self.whole.contains(parent));
-        let reads = || accesses(func, op).iter().any(|&(place, _)| self.buffers.contains(root_buffer(func, place)));
+        let has_buffers = !self.buffers.is_empty();
+        let reads = || {
+            has_buffers && accesses(func, op).iter().any(|&(place, _)| self.buffers.contains(root_buffer(func, place)))
+        };
         let refers = || {
             matches!(func.opcode(op), tir::REF | tir::REGION | tir::VIEW)
                 && self.buffers.contains(root_buffer(func, func.operand(op, 0)))
@@ -118,8 +121,8 @@ impl Variance {
             let mut open: Vec<Op> = Vec::new();
             let mut reads = false;
             for op in func.ops(region).filter(|&op| !func.row(op).terminator) {
-                let summary = summary(func, op);
                 if self.op(op) {
+                    let summary = summary(func, op);
                     open.push(op);
                     reads |= summary.reads;
                     if !summary.only_reads() {
@@ -131,7 +134,7 @@ impl Variance {
                 let inner: Vec<Region> =
                     func.op_regions(op).iter().copied().filter(|&inner| self.any_under(func, inner)).collect();
                 // A read stays on its side of a write, and a value before the region that uses it.
-                if !open.is_empty() && (!inner.is_empty() || (reads && !summary.only_reads())) {
+                if !open.is_empty() && (!inner.is_empty() || (reads && !only_reads(func, op))) {
                     groups.push(std::mem::take(&mut open));
                     reads = false;
                 }
