@@ -284,7 +284,8 @@ def test_another_gpu(scale):
         assert torch.equal(b, (there + 1) * 2)
         assert torch.equal(scale(here), here * 2)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.device(1), torch.cuda.graph(graph):
+    # PyTorch's default stream for captures stays on the GPU of its first use.
+    with torch.cuda.device(1), torch.cuda.graph(graph, stream=torch.cuda.Stream()):
         b = scale(there)
     there.copy_(torch.rand(4, 5))
     graph.replay()
