@@ -24,6 +24,7 @@ mod cast;
 mod constants;
 mod copies;
 mod fragments;
+#[cfg_attr(not(feature = "mlir"), path = "import/without.rs")]
 pub mod import;
 mod index;
 mod kernel;

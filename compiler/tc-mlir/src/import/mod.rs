@@ -14,42 +14,24 @@
 //!   lanes, `memory` for buffers and accesses, `control` for loops and conditionals, `gpu` for what threads know and
 //!   exchange, `pointers` for addresses and copies that run ahead, `fragments` for products of tiles.
 
-#[cfg(feature = "mlir")]
 mod arith;
-#[cfg(feature = "mlir")]
 mod control;
-#[cfg(feature = "mlir")]
 mod fragments;
-#[cfg(feature = "mlir")]
 mod gpu;
-#[cfg(feature = "mlir")]
 mod header;
-#[cfg(feature = "mlir")]
 mod launch;
-#[cfg(feature = "mlir")]
 mod memory;
-#[cfg(feature = "mlir")]
 mod module;
-#[cfg(feature = "mlir")]
 mod pointers;
-#[cfg(feature = "mlir")]
 mod state;
-#[cfg(feature = "mlir")]
 mod text;
-#[cfg(feature = "mlir")]
 mod types;
-#[cfg(feature = "mlir")]
 mod values;
-#[cfg(feature = "mlir")]
 mod vectors;
-#[cfg(feature = "mlir")]
 mod walk;
 
-#[cfg(feature = "mlir")]
 pub(crate) use launch::launches_of;
-#[cfg(feature = "mlir")]
 pub use module::import_operation;
-#[cfg(feature = "mlir")]
 pub(crate) use module::{name as name_of, ops as ops_of, symbol as symbol_of};
 
 use std::sync::Arc;
@@ -74,13 +56,5 @@ pub fn import_module(name: &str, text: &str, registry: &Arc<Registry>) -> (Modul
 /// Reads a file of `module.sources`, MLIR, and adds its kernels to the module. Kernels with errors are left out; all errors
 /// are reported.
 pub fn import_file(module: &mut Module, file: FileId) -> Diagnostics {
-    #[cfg(feature = "mlir")]
-    {
-        module::import(module, file)
-    }
-    #[cfg(not(feature = "mlir"))]
-    {
-        let _ = (module, file);
-        crate::lower::not_built().into()
-    }
+    module::import(module, file)
 }
