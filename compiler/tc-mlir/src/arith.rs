@@ -20,6 +20,23 @@ use tc_ir::{Elem, Func, Op, Opcode, Scalar};
 use tc_kernel::arithmetic::{self, type_of};
 use tc_target::Target;
 
+/// Ops that are read and not written, and that are one op of ours: on numbers as they are.
+#[cfg(feature = "mlir")]
+pub(crate) const READ: &[(&str, Opcode)] = &[
+    ("arith.maxnumf", arith::MAX),
+    ("arith.minnumf", arith::MIN),
+    ("arith.floordivsi", arith::DIV),
+    ("math.absf", arith::ABS),
+    ("math.absi", arith::ABS),
+    ("math.ceil", arith::CEIL),
+    ("math.ctpop", arith::POPCOUNT),
+    ("math.floor", arith::FLOOR),
+    ("math.fma", arith::FMA),
+    ("math.roundeven", arith::ROUND),
+    ("math.sqrt", arith::SQRT),
+    ("math.trunc", arith::TRUNC),
+];
+
 /// What an op makes.
 pub(crate) enum Made {
     /// The result of this op.

@@ -9,22 +9,6 @@ use melior::ir::{OperationRef, ValueLike};
 use tc_dialects::arith as ops;
 use tc_ir::{Elem, Opcode, Scalar, Value, keys};
 
-/// Ops that the emitter does not write, and that are one op of ours: on numbers as they are.
-const OTHERS: &[(&str, Opcode)] = &[
-    ("arith.maxnumf", ops::MAX),
-    ("arith.minnumf", ops::MIN),
-    ("arith.floordivsi", ops::DIV),
-    ("math.absf", ops::ABS),
-    ("math.absi", ops::ABS),
-    ("math.ceil", ops::CEIL),
-    ("math.ctpop", ops::POPCOUNT),
-    ("math.floor", ops::FLOOR),
-    ("math.fma", ops::FMA),
-    ("math.roundeven", ops::ROUND),
-    ("math.sqrt", ops::SQRT),
-    ("math.trunc", ops::TRUNC),
-];
-
 /// Ops that mean something else than what is nearest, and what to write instead.
 const NEAR: &[(&str, &str)] = &[
     ("arith.maximumf", "tc's `max` gives the other operand where one is NaN: write `arith.maxnumf`"),
@@ -84,7 +68,7 @@ impl Reader<'_> {
             Some(function) if name == "llvm.call_intrinsic" => Spelled::Function(function),
             _ => Spelled::Op(name, is_exact),
         };
-        let other = OTHERS.iter().find(|(other, _)| *other == name).map(|&(_, opcode)| (opcode, of.elem));
+        let other = crate::arith::READ.iter().find(|(other, _)| *other == name).map(|&(_, opcode)| (opcode, of.elem));
         let Some((opcode, elem)) = read::arithmetic(spelled, crate::types::number(of.elem)).or(other) else {
             return false;
         };
@@ -156,6 +140,10 @@ impl Reader<'_> {
                 let ordered = !matches!(word, "eq" | "ne");
                 let (lhs, rhs) = match (ordered, is_unsigned) {
                     (true, true) => (self.as_unsigned(op, lhs), self.as_unsigned(op, rhs)),
+                    // As a number with a sign `true` is -1, and the lesser.
+                    (true, false) if self.scalar(lhs).elem == Elem::Bool => (rhs, lhs),
+                    // An index of a number without a sign is not negative.
+                    (true, false) if self.is_index(op) => (lhs, rhs),
                     (true, false) => (self.as_signed(op, lhs), self.as_signed(op, rhs)),
                     _ => (lhs, rhs),
                 };

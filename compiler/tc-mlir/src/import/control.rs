@@ -33,17 +33,24 @@ impl Reader<'_> {
             self.refuse(op, "the step of a loop is a positive literal", "count by 1, and multiply the variable");
             return self.missing(op);
         };
-        let elem = self.loop_elem(op, low);
-        let (low, high) = (self.as_elem(op, low, elem), self.as_elem(op, high, elem));
+        if op.has_attribute("unsignedCmp") {
+            let help = "compare with a sign, or loop over `index`";
+            self.refuse(op, "a loop that compares without a sign has no counterpart", help);
+            return self.missing(op);
+        }
+        // Trips are counted as indices: narrower numbers may have no room for a step beyond the end.
+        let (low, high) = (self.as_elem(op, low, Elem::Index), self.as_elem(op, high, Elem::Index));
         let counted = if step == 1 { Some((low, high)) } else { self.trips(op, low, high, step) };
         let Some((from, to)) = counted else { return self.missing(op) };
         let attrs = self.unrolling(op);
         let mut operands = vec![from, to];
-        operands.extend_from_slice(inits);
-        let types: Vec<Type> = inits.iter().map(|&init| self.func.value_type(init)).collect();
+        for (nth, &init) in inits.iter().enumerate() {
+            operands.push(self.handed_on(op, nth + 3, init));
+        }
+        let types: Vec<Type> = operands[2..].iter().map(|&init| self.func.value_type(init)).collect();
         let made = self.make(op, tir::FOR, &operands, &attrs, &types, 1);
         let region = self.func.op_regions(made)[0];
-        let var = self.loop_var(block, region, elem, step == 1);
+        let var = self.loop_var(block, region, step == 1);
         for (nth, &ty) in types.iter().enumerate() {
             let Ok(argument) = block.argument(nth + 1) else { continue };
             let name = self.text.name_of_argument(argument.into()).map(|name| name.replace(['.', '-'], "_"));
@@ -51,9 +58,7 @@ impl Reader<'_> {
             self.bind(argument.into(), Known::Value(value));
         }
         self.deeper(op, region, |reader| {
-            if step != 1 {
-                reader.stepped(op, block, var, low, step);
-            }
+            reader.counted(op, block, (var, low, step));
             reader.block(op, block);
             if !types.is_empty() {
                 reader.yielded(op, block, &types);
@@ -62,64 +67,61 @@ impl Reader<'_> {
         self.results(op, made);
     }
 
-    /// The type that a loop counts in: that of its bounds, where `index` stands for a number of any type.
-    fn loop_elem(&mut self, op: OperationRef<'_, '_>, low: Value) -> Elem {
-        let ty = op.operand(0).map(|low| types::known(low.r#type()));
-        match ty {
-            Ok(types::Known::Scalar(scalar)) if scalar.elem == Elem::Index => Elem::Index,
-            Ok(types::Known::Scalar(scalar)) if op.has_attribute("unsignedCmp") => match scalar.elem {
-                Elem::I64 => Elem::U64,
-                _ => Elem::U32,
-            },
-            Ok(types::Known::Scalar(scalar)) => scalar.elem,
-            _ => self.scalar(low).elem,
-        }
+    /// `value`, operand `nth` of `op`, as a loop hands it on: an index from elsewhere may become one of any number.
+    fn handed_on(&mut self, op: OperationRef<'_, '_>, nth: usize, value: Value) -> Value {
+        let is_index = op.operand(nth).is_ok_and(|operand| {
+            matches!(types::known(operand.r#type()), types::Known::Scalar(scalar) if scalar.elem == Elem::Index && scalar.lanes == 1)
+        });
+        if is_index && !self.is_ours { self.as_elem(op, value, Elem::Index) } else { value }
     }
 
     /// 0 and the number of iterations from `low` to `high` by `step`.
     fn trips(&mut self, op: OperationRef<'_, '_>, low: Value, high: Value, step: i64) -> Option<(Value, Value)> {
-        let elem = self.scalar(low).elem;
-        let zero = self.builder(op).int(0, elem);
+        let zero = self.builder(op).index(0);
         if let (Some(low), Some(high)) = (self.func.const_int(low), self.func.const_int(high)) {
             let trips = (i128::from(high) - i128::from(low) + i128::from(step) - 1).div_euclid(step.into());
-            let trips = self.builder(op).int(i64::try_from(trips.max(0)).ok()?, elem);
+            let trips = self.builder(op).index(i64::try_from(trips.max(0)).ok()?);
             return Some((zero, trips));
         }
         let length = self.infer(op, ops::SUB, &[high, low], &[])?;
-        let more = self.builder(op).int(step - 1, elem);
+        let more = self.builder(op).index(step - 1);
         let sum = self.infer(op, ops::ADD, &[length, more], &[])?;
-        let step = self.builder(op).int(step, elem);
+        let step = self.builder(op).index(step);
         // An empty range gives a number of iterations that is not positive.
         Some((zero, self.infer(op, ops::DIV, &[sum, step], &[])?))
     }
 
-    fn loop_var(&mut self, block: BlockRef<'_, '_>, region: tc_ir::Region, elem: Elem, is_whole: bool) -> Value {
-        let ty = self.func.elem_ty(elem);
+    fn loop_var(&mut self, block: BlockRef<'_, '_>, region: tc_ir::Region, is_whole: bool) -> Value {
+        let ty = self.func.index_ty();
         let argument = block.argument(0).ok();
         let name = argument.and_then(|argument| self.text.name_of_argument(argument.into()));
         let name = name.map(|name| name.replace(['.', '-'], "_"));
         let name = name.map(|name| if is_whole { name } else { format!("{name}_nth") });
-        let var = self.func.push_arg(region, ty, name.as_deref());
-        if let Some(argument) = argument {
-            self.bind(argument.into(), Known::Value(var));
-        }
-        var
+        self.func.push_arg(region, ty, name.as_deref())
     }
 
-    /// The variable of a loop in steps of `step`, of which `var` is the number of the iteration.
-    fn stepped(&mut self, op: OperationRef<'_, '_>, block: BlockRef<'_, '_>, var: Value, low: Value, step: i64) {
-        let elem = self.scalar(var).elem;
-        let by = self.builder(op).int(step, elem);
-        let value = self.infer(op, ops::MUL, &[var, by], &[]);
-        let value = value.and_then(|value| match self.func.const_int(low) {
-            Some(0) => Some(value),
-            _ => self.infer(op, ops::ADD, &[low, value], &[]),
-        });
+    /// The variable of a loop from `low` by `step`, of which `var` counts the iterations, as a number of its type.
+    fn counted(&mut self, op: OperationRef<'_, '_>, block: BlockRef<'_, '_>, (var, low, step): (Value, Value, i64)) {
+        let value = if step == 1 { Some(var) } else { self.stepped(op, var, low, step) };
         let Ok(argument) = block.argument(0) else { return };
-        if let (Some(value), Some(name)) = (value, self.text.name_of_argument(argument.into())) {
+        let known = match types::known(argument.r#type()) {
+            types::Known::Scalar(scalar) => value.map(|value| self.as_elem(op, value, scalar.elem)),
+            _ => None,
+        };
+        if let (Some(value), Some(name)) = (known, self.text.name_of_argument(argument.into())) {
             self.name(value, name);
         }
-        self.bind(argument.into(), value.map_or(Known::Missing, Known::Value));
+        self.bind(argument.into(), known.map_or(Known::Missing, Known::Value));
+    }
+
+    /// `low + var * step`
+    fn stepped(&mut self, op: OperationRef<'_, '_>, var: Value, low: Value, step: i64) -> Option<Value> {
+        let by = self.builder(op).index(step);
+        let value = self.infer(op, ops::MUL, &[var, by], &[])?;
+        match self.func.const_int(low) {
+            Some(0) => Some(value),
+            _ => self.infer(op, ops::ADD, &[low, value], &[]),
+        }
     }
 
     /// How a loop is unrolled.
@@ -160,6 +162,7 @@ impl Reader<'_> {
     }
 
     fn missing(&mut self, op: OperationRef<'_, '_>) {
+        self.lost(op);
         for nth in 0..op.result_count() {
             if let Ok(result) = op.result(nth) {
                 self.bind(result.into(), Known::Missing);

@@ -36,6 +36,12 @@ struct Stretch {
 impl Reader<'_> {
     /// An instruction of tensor cores, if `name` is one.
     pub(crate) fn matrix(&mut self, op: OperationRef<'_, '_>, name: &str) -> bool {
+        if !self.is_ours && matches!(name, "nvvm.mma.sync" | "nvvm.ldmatrix") {
+            let help = "write an operator with a schedule, which `tensorize` makes products of tiles of";
+            self.refuse(op, format!("`{name}` is read in kernels that tc wrote only"), help);
+            self.give(op, Known::Missing);
+            return true;
+        }
         match name {
             "nvvm.mma.sync" => {
                 let known = self.product(op).map_or(Known::Missing, Known::Registers);
@@ -73,7 +79,8 @@ impl Reader<'_> {
     /// The load that operand `nth` of `op` is a register of: the buffer and the first index.
     fn register_load(&self, op: OperationRef<'_, '_>, nth: usize) -> Option<(Op, Value, Value)> {
         let value = match self.operand(op, nth) {
-            Known::Value(value) | Known::Bits(value, 0) | Known::Tf32(value) => value,
+            Known::Value(value) | Known::Tf32(value) => value,
+            Known::Bits(bits) => self.whole(bits)?,
             _ => return None,
         };
         let load = self.func.def_op(value).filter(|&load| self.func.opcode(load) == tir::LOAD)?;
@@ -140,7 +147,10 @@ impl Reader<'_> {
         let shape = attribute(op, "shape").unwrap_or_default();
         let is_rows = attribute(op, "layoutA").is_some_and(|layout| layout.contains("row"))
             && attribute(op, "layoutB").is_some_and(|layout| layout.contains("col"));
-        let has_sign = !attribute(op, "multiplicandAPtxType").is_some_and(|ty| ty.contains("u8"));
+        let has_sign = ["multiplicandAPtxType", "multiplicandBPtxType"]
+            .iter()
+            .all(|of| !attribute(op, of).is_some_and(|ty| ty.contains("u8")));
+        let has_sign = has_sign && !attribute(op, "intOverflowBehavior").is_some_and(|way| way.contains("satfinite"));
         let fits = shape.contains(&format!("m = 16, n = 8, k = {}", mma_k(a.elem.bytes()))) && is_rows && has_sign;
         if !fits || a.elem != b.elem {
             let help = "programs have products of 16 x 8 by rows and columns, of f16, bf16, tf32 and i8";

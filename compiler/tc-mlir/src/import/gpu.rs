@@ -1,8 +1,7 @@
 //! What threads know of themselves, and what they exchange.
 
-use super::state::{Known, Reader, attribute, integer, word};
-use super::types;
-use melior::ir::{OperationRef, ValueLike};
+use super::state::{Known, Reader, integer, word};
+use melior::ir::OperationRef;
 use tc_dialects::tir::Coordinate;
 use tc_dialects::{arith as ops, gpu};
 use tc_ir::{Elem, Value, keys};
@@ -139,10 +138,8 @@ impl Reader<'_> {
         if width.is_none() {
             self.refuse(op, "how many lanes are a group is a literal", "write the width as a constant");
         }
-        let made = width.and_then(|width| self.exchanged(op, [0, 1], &mode, width));
-        if let (Known::Bits(..), Some(_)) = (self.operand(op, 0), made) {
-            self.refuse(op, "the bits of a number are exchanged by `nvvm.shfl.sync` only", "exchange the number");
-        }
+        let value = self.number(op, 0);
+        let made = width.zip(value).and_then(|(width, value)| self.exchanged(op, value, 1, &mode, width));
         self.give_value(op, made);
         if let Ok(valid) = op.result(1) {
             let help = "compute it from the number of the lane";
@@ -165,68 +162,46 @@ impl Reader<'_> {
             self.give(op, Known::Missing);
             return true;
         };
+        let last = if mode == "up" { 0 } else { WARP - 1 };
         let width = WARP - (clamp >> 8);
-        let bits = match self.operand(op, 1) {
-            Known::Bits(_, first) => Some(first),
-            _ => None,
-        };
-        let made = self.exchanged(op, [1, 2], mode, width);
-        match (made, bits) {
-            (Some(value), Some(first)) => self.give(op, Known::Bits(value, first)),
-            (made, _) => self.give_value(op, made),
+        if clamp & 0xff != last || !(1..=WARP).contains(&width) {
+            let help = "write the clamp of `gpu.shuffle`: (32 - width) * 256, and 31 beside it but where lanes go up";
+            self.refuse(op, format!("the clamp {clamp} divides a warp in no groups"), help);
+            self.give(op, Known::Missing);
+            return true;
+        }
+        if !self.is_ours && self.number(op, 0).and_then(|mask| self.func.const_int(mask)) != Some(-1) {
+            let help = "let all lanes take part: the mask is -1";
+            self.refuse(op, "an exchange of some lanes has no counterpart", help);
+        }
+        match self.operand(op, 1) {
+            Known::Bits(bits) if bits.is_word() => {
+                let made = self.exchanged(op, bits.value, 2, mode, width);
+                let known = made.map_or(Known::Missing, |value| Known::Bits(bits.of(value)));
+                self.give(op, known);
+            }
+            _ => {
+                let made = self.number(op, 1).and_then(|value| self.exchanged(op, value, 2, mode, width));
+                self.give_value(op, made);
+            }
         }
         true
     }
 
+    /// `value` of another lane, which operand `lane` of `op` tells.
     fn exchanged(
         &mut self,
         op: OperationRef<'_, '_>,
-        [value, lane]: [usize; 2],
+        value: Value,
+        lane: usize,
         mode: &str,
         width: i64,
     ) -> Option<Value> {
-        let value = match self.operand(op, value) {
-            Known::Bits(value, _) => value,
-            _ => self.number(op, value)?,
-        };
         let lane = self.number(op, lane)?;
         let mut attrs = vec![self.word(keys::MODE, mode)];
         if width != WARP {
             attrs.push((keys::WIDTH, self.func.int_attr(width)));
         }
         self.infer(op, gpu::SHUFFLE, &[value, lane], &attrs)
-    }
-
-    /// Is `mask` all bits of the float `value` but that of its sign?
-    fn is_all_but_sign(&self, value: Value, mask: Value) -> bool {
-        let scalar = self.scalar(value);
-        let literal = match self.func.def_op(mask).filter(|&made| self.func.opcode(made) == ops::BROADCAST) {
-            Some(made) => self.func.operand(made, 0),
-            None => mask,
-        };
-        let bits = scalar.elem.bits().clamp(1, 64);
-        scalar.elem.is_float() && self.func.const_int(literal) == Some(((1u64 << (bits - 1)) - 1) as i64)
-    }
-
-    /// The upper half of 64 bits, or both halves put together: what a number of 64 bits is on its way between lanes.
-    pub(crate) fn halves(&mut self, op: OperationRef<'_, '_>, name: &str) -> bool {
-        let known = match (name, self.operand(op, 0), self.operand(op, 1)) {
-            ("arith.shrui" | "arith.shli", Known::Bits(value, _), _) => Known::Bits(value, 32),
-            ("arith.ori", Known::Bits(high, 32), Known::Bits(..)) => Known::Bits(high, 0),
-            ("arith.andi", Known::Bits(value, 0), Known::Value(mask)) if self.is_all_but_sign(value, mask) => {
-                let Some(value) = self.infer(op, ops::ABS, &[value], &[]) else { return false };
-                self.give(op, Known::Bits(value, 0));
-                return true;
-            }
-            _ => return false,
-        };
-        let is_wide = op.result(0).is_ok_and(
-            |result| matches!(types::known(result.r#type()), types::Known::Scalar(scalar) if scalar.elem == Elem::I64),
-        );
-        if !is_wide || attribute(op, "isExact").is_some() {
-            return false;
-        }
-        self.give(op, known);
-        true
     }
 }

@@ -2,7 +2,7 @@
 
 use super::launch::{Launch, Launched};
 use super::module::{symbol, texts};
-use super::state::{Known, Reader, attribute, integer};
+use super::state::{Known, Reader, integer};
 use super::text::Text;
 use super::types::{self, BufferType, Known as KnownType};
 use melior::ir::block::BlockLike;
@@ -32,6 +32,7 @@ pub(crate) fn read(
         reader.refuse(op, "a kernel without a body", "give it one");
         return (None, reader.found);
     };
+    reader.is_ours = is_ours;
     if is_ours {
         reader.own_head(op, block);
     } else {
@@ -44,6 +45,14 @@ pub(crate) fn read(
     reader.func.shrink();
     let keep = !reader.found.has_errors();
     (keep.then_some(reader.func), reader.found)
+}
+
+/// Does the dictionary `of` have the unit `key`?
+fn has_key(of: melior::ir::Attribute<'_>, key: &str) -> bool {
+    let text = of.to_string();
+    let entries = text.trim_start_matches('{').trim_end_matches('}');
+    // A string may hold anything.
+    !text.contains('"') && entries.split(", ").any(|entry| entry == key)
 }
 
 /// How many parameters the function `op` has.
@@ -71,6 +80,17 @@ impl Reader<'_> {
             return self.refuse(op, text, "leave the attribute out");
         };
         (self.launch, self.region) = (launch, region);
+        if self.func.ops(region).next().is_some() {
+            return self.refuse(
+                op,
+                "`tc.kernel` holds more than loops over blocks and threads",
+                "leave the attribute out",
+            );
+        }
+        if !self.is_launched_so(op) {
+            let text = "`known_grid_size` or `known_block_size` are others than in `tc.kernel`";
+            return self.refuse(op, text, "leave `tc.kernel` out");
+        }
         let params = self.func.params().to_vec();
         let sizes = texts(op, "tc.sizes");
         if params.len() + sizes.len() != n_params(op, block) {
@@ -80,6 +100,10 @@ impl Reader<'_> {
         for (nth, &param) in params.iter().enumerate() {
             let Ok(argument) = block.argument(nth) else { continue };
             let is_buffer = self.func.as_shaped(self.func.value_type(param)).is_some();
+            if !self.is_param(param, argument.into()) {
+                let text = format!("a parameter of type `{}` is another in `tc.kernel`", argument.r#type());
+                return self.refuse(op, text, "leave the attribute out");
+            }
             self.bind(argument.into(), if is_buffer { Known::Buffer(param) } else { Known::Value(param) });
         }
         for (nth, size) in sizes.iter().enumerate() {
@@ -94,6 +118,18 @@ impl Reader<'_> {
                     return self.refuse(op, text, "leave the attributes out");
                 }
             }
+        }
+    }
+
+    /// May `argument` be the parameter `param`? Buffers of the emitter are flat, and say no extents where those are open.
+    fn is_param(&self, param: Value, argument: MlirValue<'_, '_>) -> bool {
+        match types::known(argument.r#type()) {
+            KnownType::Scalar(scalar) => self
+                .func
+                .value_scalar(param)
+                .is_some_and(|param| crate::types::value(param) == crate::types::value(scalar)),
+            KnownType::Buffer(ty) => self.is_alike(param, &ty),
+            KnownType::Other => false,
         }
     }
 
@@ -151,10 +187,15 @@ impl Reader<'_> {
             let is_buffer = self.func.as_shaped(ty).is_some();
             self.bind(argument, if is_buffer { Known::Buffer(value) } else { Known::Value(value) });
         }
-        let facts = attribute(op, "arg_attrs").unwrap_or_default();
-        let n_buffers =
-            arguments.iter().filter(|argument| matches!(types::known(argument.r#type()), KnownType::Buffer(_))).count();
-        if n_buffers > 0 && facts.matches("llvm.noalias").count() == n_buffers {
+        let is_buffer = |argument: &MlirValue<'_, '_>| matches!(types::known(argument.r#type()), KnownType::Buffer(_));
+        let buffers: Vec<usize> = (0..arguments.len()).filter(|&nth| is_buffer(&arguments[nth])).collect();
+        let facts = op.attribute("arg_attrs").ok();
+        let facts = facts.and_then(|list| melior::ir::attribute::ArrayAttribute::try_from(list).ok());
+        let is_apart = |nth: usize| {
+            let of = facts.as_ref().filter(|list| nth < list.len()).and_then(|list| list.element(nth).ok());
+            of.is_some_and(|of| has_key(of, "llvm.noalias"))
+        };
+        if !buffers.is_empty() && buffers.into_iter().all(is_apart) {
             self.flag(keys::NOALIAS);
         }
         if !self.found.has_errors() {

@@ -142,6 +142,15 @@ impl Reader<'_> {
         }
     }
 
+    /// Is the launch of this kernel, read from its head, the one that the attributes of `op` say?
+    pub(crate) fn is_launched_so(&self, op: OperationRef<'_, '_>) -> bool {
+        let sizes = [array(op, "known_grid_size"), array(op, "known_block_size")];
+        Coordinate::ALL.into_iter().all(|coordinate| {
+            let known = sizes[usize::from(coordinate.is_thread())].map(|sizes| sizes[coordinate.dim()]);
+            known.zip(self.extent(coordinate)).is_none_or(|(known, extent)| known == extent)
+        })
+    }
+
     fn open_coordinate(&mut self, op: OperationRef<'_, '_>, coordinate: Coordinate, extent: i64) {
         let low = self.builder(op).index(0);
         let high = self.builder(op).index(extent);

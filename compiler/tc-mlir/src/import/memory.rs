@@ -134,11 +134,11 @@ impl Reader<'_> {
     fn store(&mut self, op: OperationRef<'_, '_>) {
         if let Known::Register(made, nth) = self.operand(op, 0) {
             let (buffer, indices) = (self.buffer(op, 1), self.indices(op, 2));
-            let (Some(buffer), Some(&[index])) = (buffer, indices.as_deref()) else { return };
+            let (Some(buffer), Some(&[index])) = (buffer, indices.as_deref()) else { return self.lost(op) };
             return self.put(op, (made, nth), buffer, index);
         }
         let (value, buffer, indices) = (self.number(op, 0), self.buffer(op, 1), self.indices(op, 2));
-        let (Some(value), Some(buffer), Some(mut indices)) = (value, buffer, indices) else { return };
+        let (Some(value), Some(buffer), Some(mut indices)) = (value, buffer, indices) else { return self.lost(op) };
         let scalar = self.scalar(value);
         if self.element_index(op, buffer, scalar, &mut indices).is_none() {
             return;
@@ -166,6 +166,12 @@ impl Reader<'_> {
             return self.func.operand(made, 0);
         }
         self.as_elem(op, value, elem)
+    }
+
+    /// The type of `buffer`'s elements.
+    fn elem_of(&self, buffer: Value) -> Elem {
+        let elem = self.func.as_shaped(self.func.value_type(buffer)).and_then(|(elem, ..)| self.func.as_scalar(elem));
+        elem.map_or(Elem::I32, |scalar| scalar.elem)
     }
 
     /// Makes a buffer, which its own thread or block has.
@@ -214,7 +220,7 @@ impl Reader<'_> {
     }
 
     /// Does `buffer` have the elements and the extents of `ty`?
-    fn is_alike(&self, buffer: Value, ty: &BufferType) -> bool {
+    pub(crate) fn is_alike(&self, buffer: Value, ty: &BufferType) -> bool {
         let Some((elem, shape, _)) = self.func.as_shaped(self.func.value_type(buffer)) else { return false };
         let Some(elem) = self.func.as_scalar(elem) else { return false };
         let extents: Vec<Option<i64>> = shape.iter().map(|&extent| self.func.as_int(extent)).collect();
@@ -286,7 +292,11 @@ impl Reader<'_> {
             let is_param = self.func.params().contains(&base);
             let zeros = super::state::attribute(op, "static_offsets").is_some_and(|text| text == "array<i64: 0>");
             let ones = super::state::attribute(op, "static_strides").is_some_and(|text| text == "array<i64: 1>");
-            is_param && zeros && ones
+            let is_alike = match op.result(0).map(|result| types::known(result.r#type())) {
+                Ok(KnownType::Buffer(ty)) => self.is_alike(base, &ty),
+                _ => false,
+            };
+            is_param && zeros && ones && is_alike
         });
         if !is_whole && base.is_some() {
             self.refuse(op, "a buffer seen with other extents has no counterpart", HELP);
@@ -337,11 +347,14 @@ impl Reader<'_> {
             return self.refuse(op, "this kind of atomic update has no counterpart", help);
         };
         let (value, buffer, indices) = (self.number(op, 0), self.buffer(op, 1), self.indices(op, 2));
-        let (Some(value), Some(buffer), Some(mut indices)) = (value, buffer, indices) else { return };
-        let value = if is_unsigned { self.as_unsigned(op, value) } else { value };
+        let (Some(value), Some(buffer), Some(mut indices)) = (value, buffer, indices) else { return self.lost(op) };
+        if matches!(kind, "max" | "min") && is_unsigned != crate::arith::is_unsigned(self.elem_of(buffer)) {
+            let help = "integers of a buffer have a sign: update them by `maxs` and `mins`";
+            return self.refuse(op, "an update that takes the sign otherwise than the buffer has no counterpart", help);
+        }
         let value = self.stored(op, value, buffer);
         indices.insert(0, buffer);
-        let Some(place) = self.infer(op, tir::REF, &indices, &[]) else { return };
+        let Some(place) = self.infer(op, tir::REF, &indices, &[]) else { return self.lost(op) };
         let kind = self.word(keys::KIND, kind);
         self.make(op, tir::ATOMIC_RMW, &[place, value], &[kind], &[], 0);
     }

@@ -9,12 +9,13 @@
 //! tell.
 //!
 //! - `text` is where things are in the text; `types` what MLIR's types stand for; `state` what reading a kernel carries.
-//! - `module` finds the kernels, `header` reads their heads, `launch` how many threads there are, `walk` their ops.
-//! - `values` is for constants and conversions, `arith` for the rest of arithmetic, by the emitter's table, `vectors` for
-//!   lanes, `memory` for buffers and accesses, `control` for loops and conditionals, `gpu` for what threads know and
-//!   exchange, `pointers` for addresses and copies that run ahead, `fragments` for products of tiles.
+//! - `scan` refuses what MLIR's parser must not be given; `module` finds the kernels, `header` reads their heads, `launch` how many threads there are, `walk` their ops.
+//! - `values` is for constants and conversions, `arith` for the rest of arithmetic, by the emitter's table, `bits` for
+//!   bits of floats, `vectors` for lanes, `memory` for buffers and accesses, `control` for loops and conditionals, `gpu` for
+//!   what threads know and exchange, `pointers` for addresses and copies that run ahead, `fragments` for products of tiles.
 
 mod arith;
+mod bits;
 mod control;
 mod fragments;
 mod gpu;
@@ -23,6 +24,7 @@ mod launch;
 mod memory;
 mod module;
 mod pointers;
+mod scan;
 mod state;
 mod text;
 mod types;

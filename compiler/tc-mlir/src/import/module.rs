@@ -1,6 +1,7 @@
 //! The kernels of a text.
 
 use super::header;
+use super::scan;
 use super::state::attribute;
 use super::text::Text;
 use crate::lower::complaints::{At, Complaints, One};
@@ -12,9 +13,6 @@ use tc_ir::{Func, Module};
 use tc_support::{Diagnostic, Diagnostics, FileId, Location};
 use tc_syntax::{ParseOptions, parse_module};
 
-/// How deep brackets of a text may be, which bounds what MLIR's parser needs of the stack.
-const MAX_DEPTH: usize = 512;
-
 /// Errors of MLIR that are told; what follows is mostly of the same cause.
 const MAX_ERRORS: usize = 3;
 
@@ -22,7 +20,7 @@ const MAX_ERRORS: usize = 3;
 pub(super) fn import(module: &mut Module, file: FileId) -> Diagnostics {
     let source = module.sources.file(file).clone();
     let text = Text::new(&source.text, source.start());
-    if let Some(found) = unreadable(&source.text, &text) {
+    if let Some(found) = scan::unreadable(&source.text, &text) {
         return found.into();
     }
     let context = registry::context();
@@ -66,28 +64,6 @@ pub fn import_operation(
     items.kernels(op);
     let found = items.found;
     (module, found)
-}
-
-/// What MLIR's parser must not be given.
-fn unreadable(source: &str, text: &Text<'_>) -> Option<Diagnostic> {
-    let error = |at: usize, message: String| {
-        Some(Diagnostic::error("syntax", text.location(&super::text::At::Here(at)), message))
-    };
-    if let Some(at) = source.find('\0') {
-        return error(at, "there is a zero in this text".to_string());
-    }
-    let mut depth = 0usize;
-    for (at, byte) in source.bytes().enumerate() {
-        match byte {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > MAX_DEPTH {
-            return error(at, format!("brackets may be nested {MAX_DEPTH} deep"));
-        }
-    }
-    None
 }
 
 /// What MLIR says of the text, at its place.
@@ -181,10 +157,17 @@ impl<'c: 'a, 'a> Items<'_, '_, 'c, 'a> {
 
     fn kernel(&mut self, module: OperationRef<'c, 'a>, op: OperationRef<'c, 'a>) -> (Option<Func>, Diagnostics) {
         let skeleton = match attribute(op, "tc.kernel") {
-            Some(_) => match texts(op, "tc.kernel").first().and_then(|text| self.parse(op, text)) {
-                Some(skeleton) => Some(skeleton),
-                None => return (None, Diagnostics::new()),
-            },
+            Some(_) => {
+                let texts = texts(op, "tc.kernel");
+                let [text] = &texts[..] else {
+                    self.refuse(op, "`tc.kernel` is one string".to_string(), "leave the attribute out");
+                    return (None, Diagnostics::new());
+                };
+                match self.parse(op, text) {
+                    Some(skeleton) => Some(skeleton),
+                    None => return (None, Diagnostics::new()),
+                }
+            }
             None => None,
         };
         let launched = super::launch::launched(self.top, &symbol(module), &symbol(op));

@@ -58,10 +58,12 @@ impl Reader<'_> {
 
     fn element(&mut self, op: OperationRef<'_, '_>) {
         let known = match self.operand(op, 0) {
-            Known::Descriptor(buffer) if op.operand_count() == 2 => match self.number(op, 1) {
-                Some(index) => Known::Pointer(buffer, self.narrow(index)),
-                None => Known::Missing,
-            },
+            Known::Descriptor(buffer) if op.operand_count() == 2 && self.counts_elements(op, buffer) => {
+                match self.number(op, 1) {
+                    Some(index) => Known::Pointer(buffer, self.narrow(index)),
+                    None => Known::Missing,
+                }
+            }
             Known::Missing => Known::Missing,
             _ => {
                 self.refuse(op, "this address has no counterpart", "take one index into a buffer");
@@ -69,6 +71,13 @@ impl Reader<'_> {
             }
         };
         self.give(op, known);
+    }
+
+    /// Does the address `op` go by elements of `buffer`?
+    fn counts_elements(&self, op: OperationRef<'_, '_>, buffer: Value) -> bool {
+        let elem = self.func.as_shaped(self.func.value_type(buffer)).and_then(|(elem, ..)| self.func.as_scalar(elem));
+        let by = attribute(op, "elem_type").and_then(|ty| super::types::elem(&ty));
+        elem.zip(by).is_some_and(|(elem, by)| elem.lanes == 1 && elem.elem.bytes() == by.bytes())
     }
 
     /// The index that was widened for an address.
@@ -123,7 +132,7 @@ impl Reader<'_> {
     fn copy(&mut self, op: OperationRef<'_, '_>) {
         let bytes = integer(op, "size").unwrap_or(0);
         let (to, from) = (self.pointed(op, 0), self.pointed(op, 1));
-        let (Some((to, at)), Some((from, of))) = (to, from) else { return };
+        let (Some((to, at)), Some((from, of))) = (to, from) else { return self.lost(op) };
         let n = self.element_bytes(to).and_then(|size| bytes.checked_div(size)).filter(|&n| n > 0);
         let Some(n) = n else {
             return self.refuse(op, "a copy of such elements has no counterpart", "copy 4, 8 or 16 bytes of numbers");
@@ -133,7 +142,9 @@ impl Reader<'_> {
             let help = "choose by `arith.select` between all bytes and none";
             return self.refuse(op, "a copy of some of its bytes has no counterpart", help);
         }
-        let (Some(to), Some(from)) = (self.place(op, to, at, n), self.place(op, from, of, n)) else { return };
+        let (Some(to), Some(from)) = (self.place(op, to, at, n), self.place(op, from, of, n)) else {
+            return self.lost(op);
+        };
         let when = when.flatten();
         let when = when.as_ref().map_or(OperandSegment::Many(&[]), |&when| OperandSegment::One(when));
         let parts = [OperandSegment::One(to), OperandSegment::One(from), when];

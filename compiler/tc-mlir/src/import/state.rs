@@ -1,8 +1,9 @@
 //! What reading a kernel carries along; making ops.
 
+use super::bits::Bits;
 use super::text::{At, Text};
 use super::types::{self, Known as KnownType};
-use melior::ir::operation::OperationLike;
+use melior::ir::operation::{OperationLike, OperationResult};
 use melior::ir::{OperationRef, Value as MlirValue, ValueLike};
 use rustc_hash::FxHashMap;
 use tc_dialects::arith as ops;
@@ -22,8 +23,8 @@ pub(crate) enum Known {
     Buffer(Value),
     /// A vector of these numbers.
     Lanes(Vec<Value>),
-    /// The bits of a number, from this bit on, as an integer.
-    Bits(Value, u32),
+    /// Bits of a number, as an integer.
+    Bits(Bits),
     /// A buffer as LLVM has it, or its address.
     Descriptor(Value),
     /// The address of an element.
@@ -57,6 +58,8 @@ pub(crate) struct Reader<'t> {
     /// Ops without a result that were made: what was read before may have changed after.
     pub(crate) n_effects: u64,
     pub(crate) found: Diagnostics,
+    /// It carries its head: it is a kernel that our emitter wrote.
+    pub(crate) is_ours: bool,
     known: FxHashMap<usize, Known>,
     depth: u32,
 }
@@ -77,6 +80,7 @@ impl<'t> Reader<'t> {
             instructions: Vec::new(),
             n_effects: 0,
             found: Diagnostics::new(),
+            is_ours: false,
             known: FxHashMap::default(),
             depth: 0,
         }
@@ -89,6 +93,9 @@ impl<'t> Reader<'t> {
 
     /// The `nth` result of `op` stands for `known`, which it gives its name to.
     pub(crate) fn give(&mut self, op: OperationRef<'_, '_>, known: Known) {
+        if matches!(known, Known::Missing) {
+            self.lost(op);
+        }
         if let Known::Value(value) | Known::Buffer(value) = known
             && let Some(name) = self.text.name_of(op)
         {
@@ -96,6 +103,14 @@ impl<'t> Reader<'t> {
         }
         if let Ok(result) = op.result(0) {
             self.bind(result.into(), known);
+        }
+    }
+
+    /// Nothing comes of `op`. Where nothing was said of why, that is said: an op is not left out in silence.
+    pub(crate) fn lost(&mut self, op: OperationRef<'_, '_>) {
+        if !self.found.has_errors() {
+            let text = format!("`{}` has no counterpart as it stands here", super::module::name(op));
+            self.refuse(op, text, super::walk::OTHERWISE);
         }
     }
 
@@ -122,10 +137,17 @@ impl<'t> Reader<'t> {
             Known::Lanes(lanes) => {
                 let vector = self.together(op, &lanes)?;
                 let operand = op.operand(nth).ok()?;
-                self.bind(operand, Known::Value(vector));
+                // Where it was put together, what follows has the vector too.
+                let made = OperationResult::try_from(operand).ok().and_then(|result| result.owner().block());
+                if made.is_some() && made == op.block() {
+                    self.bind(operand, Known::Value(vector));
+                }
                 Some(vector)
             }
-            Known::Missing => None,
+            Known::Missing => {
+                self.lost(op);
+                None
+            }
             Known::Bits(..) | Known::Register(..) | Known::Registers(_) => {
                 let help = "compute with the number itself; its bits may only be exchanged between lanes";
                 self.refuse(op, "the bits of numbers are no number of a program", help);
@@ -151,7 +173,10 @@ impl<'t> Reader<'t> {
     pub(crate) fn buffer(&mut self, op: OperationRef<'_, '_>, nth: usize) -> Option<Value> {
         match self.operand(op, nth) {
             Known::Buffer(value) => Some(value),
-            Known::Missing => None,
+            Known::Missing => {
+                self.lost(op);
+                None
+            }
             _ => {
                 self.refuse(
                     op,

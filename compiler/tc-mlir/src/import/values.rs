@@ -84,6 +84,16 @@ impl Reader<'_> {
             self.name(value, name);
         }
         let value = match to.elem {
+            // As a number with a sign `true` is -1.
+            Elem::Index if have == Elem::Bool && !is_unsigned => {
+                let (one, zero) = (self.builder(op).index(-1), self.builder(op).index(0));
+                let made = self.infer(op, ops::SELECT, &[value, one, zero], &[]);
+                return self.give_value(op, made);
+            }
+            Elem::Bool => {
+                let odd = self.is_odd(op, value);
+                return self.give_value(op, odd);
+            }
             Elem::Index if is_unsigned => self.as_unsigned(op, value),
             Elem::Index => self.as_signed(op, value),
             elem if have == elem => value,
@@ -109,9 +119,9 @@ impl Reader<'_> {
     }
 
     fn convert(&mut self, op: OperationRef<'_, '_>, name: &str) {
-        if let Known::Bits(value, first) = self.operand(op, 0) {
-            // Bits that are only moved stay what they are.
-            return self.give(op, Known::Bits(value, first));
+        if attribute(op, "roundingmode").is_some_and(|mode| mode != "0 : i32" && !mode.contains("to_nearest_even")) {
+            self.refuse(op, "tc rounds to nearest, halves to even", "leave the rounding mode out");
+            return self.give(op, Known::Missing);
         }
         let (Some(value), Some(to)) = (self.number(op, 0), self.result_type(op, 0)) else {
             return self.give(op, Known::Missing);
@@ -159,17 +169,12 @@ impl Reader<'_> {
 
     /// The bits of a number as an integer: they may be exchanged between lanes, and become the number again.
     fn bitcast(&mut self, op: OperationRef<'_, '_>) {
-        if let Known::Bits(value, 0) = self.operand(op, 0) {
-            let back = self.result_type(op, 0);
-            if back.is_some_and(|back| crate::types::value(back) == crate::types::value(self.scalar(value))) {
-                return self.give_value(op, Some(value));
-            }
-        }
         if let known @ Known::Register(..) = self.operand(op, 0) {
             return self.give(op, known);
         }
         let Some(value) = self.number(op, 0) else { return self.give(op, Known::Missing) };
-        self.give(op, Known::Bits(value, 0));
+        let bits = self.bits_of(value);
+        self.give(op, Known::Bits(bits));
     }
 
     /// `value` in every lane of a vector.

@@ -37,8 +37,15 @@ impl Reader<'_> {
         use melior::ir::operation::OperationLike;
         let lanes: Vec<Option<Value>> = (0..op.operand_count()).map(|nth| self.number(op, nth)).collect();
         let known = match lanes.into_iter().collect::<Option<Vec<Value>>>() {
-            Some(lanes) if self.result_type(op, 0).is_some() => Known::Lanes(lanes),
-            _ => Known::Missing,
+            Some(lanes) => match self.result_type(op, 0) {
+                // An index is a number of any type, and lanes have one.
+                Some(scalar) if lanes.iter().any(|&lane| self.scalar(lane) != self.scalar(lanes[0])) => {
+                    Known::Lanes(lanes.into_iter().map(|lane| self.as_elem(op, lane, scalar.elem)).collect())
+                }
+                Some(_) => Known::Lanes(lanes),
+                None => Known::Missing,
+            },
+            None => Known::Missing,
         };
         self.give(op, known);
     }

@@ -35,7 +35,7 @@ const HELP: &[(&str, &str)] = &[
 ];
 
 /// The help for everything else.
-const OTHERWISE: &str = "docs/mlir.md, \"Programs from MLIR\", lists what is read";
+pub(crate) const OTHERWISE: &str = "docs/mlir.md, \"Programs from MLIR\", lists what is read";
 
 impl Reader<'_> {
     /// Reads the ops of `block`, the only one of its region.
@@ -60,7 +60,7 @@ impl Reader<'_> {
         if name == "arith.constant" {
             return self.constant(op);
         }
-        let is_read = self.halves(op, name)
+        let is_read = self.bitwise(op, name)
             || self.conversion(op, name)
             || self.arithmetic(op, name)
             || self.memory(op, name)
