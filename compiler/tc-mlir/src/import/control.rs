@@ -33,13 +33,12 @@ impl Reader<'_> {
             self.refuse(op, "the step of a loop is a positive literal", "count by 1, and multiply the variable");
             return self.missing(op);
         };
-        if op.has_attribute("unsignedCmp") {
-            let help = "compare with a sign, or loop over `index`";
-            self.refuse(op, "a loop that compares without a sign has no counterpart", help);
-            return self.missing(op);
-        }
-        // Trips are counted as indices: narrower numbers may have no room for a step beyond the end.
-        let (low, high) = (self.as_elem(op, low, Elem::Index), self.as_elem(op, high, Elem::Index));
+        let Some(elem) = self.counter(op) else { return self.missing(op) };
+        let is_unsigned = op.has_attribute("unsignedCmp");
+        let [low, high] = [low, high].map(|bound| {
+            let bound = if is_unsigned { self.as_unsigned(op, bound) } else { bound };
+            self.as_elem(op, bound, elem)
+        });
         let counted = if step == 1 { Some((low, high)) } else { self.trips(op, low, high, step) };
         let Some((from, to)) = counted else { return self.missing(op) };
         let attrs = self.unrolling(op);
@@ -50,7 +49,7 @@ impl Reader<'_> {
         let types: Vec<Type> = operands[2..].iter().map(|&init| self.func.value_type(init)).collect();
         let made = self.make(op, tir::FOR, &operands, &attrs, &types, 1);
         let region = self.func.op_regions(made)[0];
-        let var = self.loop_var(block, region, step == 1);
+        let var = self.loop_var(block, region, elem, step == 1);
         for (nth, &ty) in types.iter().enumerate() {
             let Ok(argument) = block.argument(nth + 1) else { continue };
             let name = self.text.name_of_argument(argument.into()).map(|name| name.replace(['.', '-'], "_"));
@@ -67,6 +66,25 @@ impl Reader<'_> {
         self.results(op, made);
     }
 
+    /// The type that a loop counts in: indices, as narrower numbers may have no room for a step beyond the end. Kernels of our
+    /// own may count in numbers without a sign.
+    fn counter(&mut self, op: OperationRef<'_, '_>) -> Option<Elem> {
+        let is_wide = match op.operand(0).map(|low| types::known(low.r#type())) {
+            Ok(types::Known::Scalar(scalar)) => matches!(scalar.elem, Elem::Index | Elem::I64 | Elem::U64),
+            _ => true,
+        };
+        match (op.has_attribute("unsignedCmp"), self.is_ours) {
+            (false, _) => Some(Elem::Index),
+            (true, true) => Some(if is_wide { Elem::U64 } else { Elem::U32 }),
+            (true, false) if !is_wide => Some(Elem::Index),
+            (true, false) => {
+                let help = "compare with a sign";
+                self.refuse(op, "a loop over 64 bits without a sign has no counterpart", help);
+                None
+            }
+        }
+    }
+
     /// `value`, operand `nth` of `op`, as a loop hands it on: an index from elsewhere may become one of any number.
     fn handed_on(&mut self, op: OperationRef<'_, '_>, nth: usize, value: Value) -> Value {
         let is_index = op.operand(nth).is_ok_and(|operand| {
@@ -77,22 +95,23 @@ impl Reader<'_> {
 
     /// 0 and the number of iterations from `low` to `high` by `step`.
     fn trips(&mut self, op: OperationRef<'_, '_>, low: Value, high: Value, step: i64) -> Option<(Value, Value)> {
-        let zero = self.builder(op).index(0);
+        let elem = self.scalar(low).elem;
+        let zero = self.builder(op).int(0, elem);
         if let (Some(low), Some(high)) = (self.func.const_int(low), self.func.const_int(high)) {
             let trips = (i128::from(high) - i128::from(low) + i128::from(step) - 1).div_euclid(step.into());
-            let trips = self.builder(op).index(i64::try_from(trips.max(0)).ok()?);
+            let trips = self.builder(op).int(i64::try_from(trips.max(0)).ok()?, elem);
             return Some((zero, trips));
         }
         let length = self.infer(op, ops::SUB, &[high, low], &[])?;
-        let more = self.builder(op).index(step - 1);
+        let more = self.builder(op).int(step - 1, elem);
         let sum = self.infer(op, ops::ADD, &[length, more], &[])?;
-        let step = self.builder(op).index(step);
+        let step = self.builder(op).int(step, elem);
         // An empty range gives a number of iterations that is not positive.
         Some((zero, self.infer(op, ops::DIV, &[sum, step], &[])?))
     }
 
-    fn loop_var(&mut self, block: BlockRef<'_, '_>, region: tc_ir::Region, is_whole: bool) -> Value {
-        let ty = self.func.index_ty();
+    fn loop_var(&mut self, block: BlockRef<'_, '_>, region: tc_ir::Region, elem: Elem, is_whole: bool) -> Value {
+        let ty = self.func.elem_ty(elem);
         let argument = block.argument(0).ok();
         let name = argument.and_then(|argument| self.text.name_of_argument(argument.into()));
         let name = name.map(|name| name.replace(['.', '-'], "_"));
@@ -105,6 +124,8 @@ impl Reader<'_> {
         let value = if step == 1 { Some(var) } else { self.stepped(op, var, low, step) };
         let Ok(argument) = block.argument(0) else { return };
         let known = match types::known(argument.r#type()) {
+            // A number without a sign stays one, as far as nothing asks for another.
+            _ if self.scalar(var).elem != Elem::Index => value,
             types::Known::Scalar(scalar) => value.map(|value| self.as_elem(op, value, scalar.elem)),
             _ => None,
         };
@@ -116,7 +137,8 @@ impl Reader<'_> {
 
     /// `low + var * step`
     fn stepped(&mut self, op: OperationRef<'_, '_>, var: Value, low: Value, step: i64) -> Option<Value> {
-        let by = self.builder(op).index(step);
+        let elem = self.scalar(var).elem;
+        let by = self.builder(op).int(step, elem);
         let value = self.infer(op, ops::MUL, &[var, by], &[])?;
         match self.func.const_int(low) {
             Some(0) => Some(value),

@@ -121,14 +121,18 @@ impl Reader<'_> {
         }
     }
 
-    /// May `argument` be the parameter `param`? Buffers of the emitter are flat, and say no extents where those are open.
+    /// May `argument` be the parameter `param`? Buffers of the emitter are flat, and of one element where extents are open.
     fn is_param(&self, param: Value, argument: MlirValue<'_, '_>) -> bool {
         match types::known(argument.r#type()) {
-            KnownType::Scalar(scalar) => self
-                .func
-                .value_scalar(param)
-                .is_some_and(|param| crate::types::value(param) == crate::types::value(scalar)),
-            KnownType::Buffer(ty) => self.is_alike(param, &ty),
+            KnownType::Scalar(Scalar { elem, .. }) => self.func.value_scalar(param).is_some_and(|param| {
+                let number = crate::types::number(elem);
+                param.lanes == 1
+                    && [crate::types::number(param.elem), crate::types::stored(param.elem)].contains(&number)
+            }),
+            KnownType::Buffer(ty) => {
+                let open = BufferType { shape: vec![None], ..ty.clone() };
+                self.is_alike(param, if ty.shape == [Some(1)] { &open } else { &ty })
+            }
             KnownType::Other => false,
         }
     }
