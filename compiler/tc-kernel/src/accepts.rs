@@ -14,7 +14,7 @@ use tc_dialects::threads::{Meeting, is_by_mbarrier, is_cluster_barrier, is_warpg
 use tc_dialects::{arith as ops, gpu, mbarrier, tir};
 use tc_ir::verify::{is_threaded, verify};
 use tc_ir::walk::all_ops;
-use tc_ir::{Elem, Func, Op, Opcode, Type, TypeData, Value};
+use tc_ir::{Elem, Func, Op, Opcode, Type, TypeData, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
 use tc_target::Target;
 
@@ -237,10 +237,22 @@ fn unwritable_op(func: &Func, op: Op, language: &str) -> Option<String> {
         }
         _ if meeting(func, op) == Some(Meeting::Exchange) => {
             let elem = func.value_scalar(func.operand(op, 0))?.elem;
-            (!are_exchanged(elem)).then(|| format!("lanes exchange no `{}` in {language}", elem.name()))
+            let refused = (!are_exchanged(elem)).then(|| format!("lanes exchange no `{}` in {language}", elem.name()));
+            refused.or_else(|| no_lane(func, op))
         }
         _ => None,
     }
+}
+
+/// Why the shuffle `op` reads from no lane: the machine takes the number otherwise, and tc as an error. Folding may have made
+/// the literal, so that a program which runs no such exchange has it too.
+fn no_lane(func: &Func, op: Op) -> Option<String> {
+    if func.opcode(op) != gpu::SHUFFLE {
+        return None;
+    }
+    let width = func.int_of(op, keys::WIDTH).unwrap_or(32);
+    let number = func.const_int(func.operand(op, 1)).filter(|number| !(0..width).contains(number))?;
+    Some(format!("a lane of a group of {width} is a number from 0 to {}, not {number}", width - 1))
 }
 
 /// Do lanes exchange numbers of this type?

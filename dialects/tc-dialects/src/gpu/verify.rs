@@ -109,13 +109,6 @@ pub(super) fn shuffle(func: &Func, op: Op, found: &mut Diagnostics) {
         let text = format!("the lane is an integer, not `{}`", func.show_type(func.value_type(lane)));
         found.push(error(func, op, "type", text));
     }
-    let width = func.int_of(op, keys::WIDTH).unwrap_or(32);
-    if let Some(number) = func.const_int(lane)
-        && !(0..width).contains(&number)
-    {
-        let text = format!("a lane of a group of {width} is a number from 0 to {}, not {number}", width - 1);
-        found.push(error(func, op, "shuffle", text));
-    }
     if func.value_scalar(value).is_none_or(|scalar| scalar.lanes != 1) {
         let text = format!("lanes exchange numbers, not `{}`", func.show_type(func.value_type(value)));
         found.push(error(func, op, "type", text));
