@@ -28,11 +28,11 @@ pub(crate) struct Module {
     warnings: String,
 }
 
-/// Reads a text; `name` is what messages call it.
+/// Reads a text; `name` is what messages call it, and one that ends in `.py` or `.mlir` says that it is TVMScript or MLIR.
 #[pyfunction]
 #[pyo3(signature = (text, name = "<string>"))]
 pub(crate) fn parse(py: Python<'_>, text: &str, name: &str) -> PyResult<Module> {
-    let parsed = py.detach(|| Compiler::new().parse(name, text)).map_err(|failed| raised(py, &failed))?;
+    let parsed = py.detach(|| Compiler::new().parse_file(name, text)).map_err(|failed| raised(py, &failed))?;
     let warnings = render::text(&parsed.warnings, &parsed.module.sources, false);
     Ok(Module { module: parsed.module, name: name.to_string(), warnings })
 }

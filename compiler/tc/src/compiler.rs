@@ -148,10 +148,20 @@ impl Compiler {
         })
     }
 
-    /// Reads a text as [`Compiler::parse`] does, and puts the directives of schedule functions in the place of their calls: what
+    /// Reads the text of the file `name`: TVMScript where that ends in `.py`, MLIR where it ends in `.mlir`, and else as
+    /// [`Compiler::parse`] does.
+    pub fn parse_file(&self, name: &str, text: &str) -> Result<Parsed, Failure> {
+        match std::path::Path::new(name).extension().and_then(|ending| ending.to_str()) {
+            Some("py") => self.parse_tvmscript(name, text),
+            Some("mlir") => self.parse_mlir(name, text),
+            _ => self.parse(name, text),
+        }
+    }
+
+    /// Reads a text as [`Compiler::parse_file`] does, and puts the directives of schedule functions in the place of their calls: what
     /// asks for the space of a schedule, or for one of its points, takes schedules without calls.
     pub fn load(&self, name: &str, text: &str) -> Result<Parsed, Failure> {
-        let mut parsed = self.parse(name, text)?;
+        let mut parsed = self.parse_file(name, text)?;
         self.inline_calls(&mut parsed.module)?;
         Ok(parsed)
     }

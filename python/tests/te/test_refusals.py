@@ -104,6 +104,13 @@ def split_then(p, word, *args):
     return getattr(p.s[p.D], word)(p.i, *args)
 
 
+def stale(p, word, *args):
+    """A loop from before the stage was taken apart."""
+    _, inner = p.s[p.D].split(p.i, factor=2)
+    p.s.cache_write(p.D, "local")
+    return getattr(p.s[p.D], word)(inner, *args)
+
+
 def said(p, *words):
     for word, *args in words:
         getattr(p.s[p.D], word)(p.i, *args)
@@ -122,6 +129,8 @@ SCHEDULES = [
     (lambda p: p.s[p.D].split("i", factor=2), "is no axis"),
     (lambda p: p.s[p.D].split(p.i, factor=2, disable_predication=True), "disable_predication"),
     (lambda p: split_then(p, "unroll"), "is split or fused already, to `i_outer` and `i_inner`"),
+    (lambda p: stale(p, "unroll"), "`i_inner` is no loop of `D` any more"),
+    (lambda p: stale(p, "bind", TX), "`i_inner` is no loop of `D` any more"),
     (lambda p: said(p, ("bind", BX), ("unroll",)), "`unroll` of `i`, which is bound to `blockIdx.x`"),
     (lambda p: said(p, ("unroll",), ("bind", BX)), "`bind` of `i`, which is unrolled"),
     (lambda p: p.s[p.C].fuse(p.C.op.axis[0], p.k), "an axis of data and one of a reduction"),

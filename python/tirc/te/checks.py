@@ -35,6 +35,8 @@ def path(stage):
         owner, axis = stage.attach
         leaf = owner.nest.now(axis)
         leaves = owner.nest.leaves
+        if leaf not in leaves:
+            raise owner.nest.stale(leaf, at=stage.attach_at)
         around = leaves[: leaves.index(leaf) + 1] + around
         stage, guard = owner, guard + 1
         if guard > 200:

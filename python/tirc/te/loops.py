@@ -86,7 +86,17 @@ class Nest:
         if loop.parts is not None:
             parts = " and ".join(f"`{part.short}`" for part in loop.parts)
             raise TeValueError(f"`{loop.short}` is split or fused already, to {parts}", "name one of these")
+        if loop not in self.leaves:
+            raise self.stale(loop)
         return loop
+
+    def stale(self, loop, at=None):
+        """What is wrong with a loop from before the stage was taken apart."""
+        return TeValueError(
+            f"`{loop.short}` is no loop of `{self.stage.name}` any more",
+            f"its loops are {self.shown()}; after `cache_write` and `rfactor` ask `s[…].op` for its axes again",
+            at=at,
+        )
 
     def shown(self, loops=None):
         """The names of the loops, as a message lists them."""

@@ -119,17 +119,13 @@ impl Reader<'_> {
     pub(crate) fn open_launch(&mut self, op: OperationRef<'_, '_>, launched: Launched) {
         if launched.differs {
             let text = "launches of this kernel have different numbers of blocks or threads";
-            return self.refuse(op, text, "make a copy of the kernel for each, or set `known_grid_size`");
+            return self.refuse(op, text, "make a copy of the kernel for each");
         }
-        let grid = array(op, "known_grid_size").or(launched.grid);
-        let block = array(op, "known_block_size").or(launched.block);
-        let (Some(grid), Some(block)) = (grid, block) else {
-            let (name, what) =
-                if grid.is_none() { ("known_grid_size", "blocks") } else { ("known_block_size", "threads") };
-            let text = format!("how many {what} the kernel has is not known");
-            let help =
-                format!("add `{name} = array<i32: x, y, z>` to its attributes, or a `gpu.launch_func` of constants");
-            return self.error(op, |at| Diagnostic::error("launch-extent", at, text).help(help));
+        let (Some(grid), Some(block)) = (
+            self.launch_extents(op, ("known_grid_size", "blocks"), launched.grid),
+            self.launch_extents(op, ("known_block_size", "threads"), launched.block),
+        ) else {
+            return;
         };
         for coordinate in Coordinate::ALL {
             let of = if coordinate.is_thread() { block } else { grid };
@@ -140,6 +136,35 @@ impl Reader<'_> {
                 self.open_coordinate(op, coordinate, extent);
             }
         }
+    }
+
+    /// How many blocks or threads there are: what the attribute `name` says, or a launch, or both alike.
+    fn launch_extents(
+        &mut self,
+        op: OperationRef<'_, '_>,
+        (name, what): (&str, &str),
+        launched: Option<[i64; 3]>,
+    ) -> Option<[i64; 3]> {
+        let known = array(op, name);
+        let wrong = |text: String, help: String| move |at| Diagnostic::error("launch-extent", at, text).help(help);
+        let Some(extents) = known.or(launched) else {
+            let text = format!("how many {what} the kernel has is not known");
+            let help =
+                format!("add `{name} = array<i32: x, y, z>` to its attributes, or a `gpu.launch_func` of constants");
+            self.error(op, wrong(text, help));
+            return None;
+        };
+        if launched.is_some_and(|launched| launched != extents) {
+            let text = format!("a launch of this kernel has other numbers of {what} than `{name}` says");
+            self.error(op, wrong(text, format!("leave `{name}` out, or write what is launched")));
+            return None;
+        }
+        if let Some(extent) = extents.iter().find(|&&extent| extent < 1) {
+            let text = format!("the kernel has {extent} {what} along a dimension");
+            self.error(op, wrong(text, "write at least 1 along each".to_string()));
+            return None;
+        }
+        Some(extents)
     }
 
     /// Is the launch of this kernel, read from its head, the one that the attributes of `op` say?

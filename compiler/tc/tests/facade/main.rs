@@ -10,6 +10,8 @@ mod intrinsics;
 mod mlir;
 #[cfg(feature = "mlir")]
 mod mlir_import;
+#[cfg(feature = "mlir")]
+mod mlir_meaning;
 mod mlir_text;
 mod readme;
 mod reductions;
