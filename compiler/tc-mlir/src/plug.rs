@@ -13,8 +13,10 @@ use melior::ir::attribute::{Attribute, StringAttribute};
 use melior::ir::block::BlockLike;
 use melior::ir::operation::OperationRefMut;
 use melior::ir::operation::{OperationBuilder, OperationLike, OperationMutLike};
-use melior::ir::r#type::{FunctionType, TypeId};
-use melior::ir::{Identifier, Location as Place, Module as Ops, Operation, OperationRef, Value, ValueLike};
+use melior::ir::r#type::{FunctionType, MemRefType, TypeId};
+use melior::ir::{
+    Identifier, Location as Place, Module as Ops, Operation, OperationRef, ShapedTypeLike, Value, ValueLike,
+};
 pub use melior::pass::Pass;
 use melior::pass::{ExternalPass, create_external};
 use std::ffi::CString;
@@ -34,7 +36,8 @@ pub const NAME: &str = "tc";
 /// The pass, for a pass manager of `builtin.module`. `compile` runs passes on the programs and emits them.
 pub fn pass<F>(registry: Arc<Registry>, compile: F) -> Pass
 where
-    F: Fn(Module) -> Result<MlirModule, Diagnostics> + Clone + 'static,
+    // MLIR may run copies of a pass on several threads.
+    F: Fn(Module) -> Result<MlirModule, Diagnostics> + Clone + Send + Sync + 'static,
 {
     let run = move |module: OperationRef<'_, '_>, pass: ExternalPass<'_>| {
         let kernels: Vec<OperationRef<'_, '_>> =
@@ -129,37 +132,44 @@ fn adapt_launches(
     made: &MlirModule,
 ) -> Result<(), Diagnostics> {
     let module = import::symbol_of(of);
+    let mut changes = Vec::new();
     for launch in import::launches_of(top, &module) {
         let Some(kernel) = import::ops_of(kernels).find(|op| import::symbol_of(*op) == launch.kernel) else { continue };
         let inputs = inputs(kernel);
-        if launch.operands.len() != inputs.len() {
-            let text = format!(
-                "`@{}` takes {} operands now, and its launch has {}",
-                launch.kernel,
-                inputs.len(),
-                launch.operands.len()
-            );
-            return Err(failed(text, "give open extents as numbers: sizes become operands of a launch"));
-        }
-        let manifest = made.manifests.iter().find(|manifest| {
-            manifest.kernels.iter().any(|of| of.name == launch.kernel || manifest.function == launch.kernel)
-        });
-        let kept = manifest.and_then(|manifest| manifest.kernels.first()).is_none_or(|kernel| {
-            launch.extents.is_none_or(|[grid, block]| (kernel.grid, kernel.block) == (grid, block))
-                && kernel.dynamic_shared == 0
-        });
-        if !kept {
-            let text = format!("`@{}` is launched in another way after these passes", launch.kernel);
-            return Err(failed(text, "leave out passes that change how threads are used"));
-        }
-        for ((nth, value), &wanted) in launch.operands.iter().zip(&inputs) {
+        fits(&launch, inputs.len(), made)?;
+        for ((nth, value), wanted) in launch.operands.iter().zip(inputs) {
             if value.r#type() != wanted {
-                // SAFETY: the launch is an op of the module that the pass may change.
-                let mut op = unsafe { OperationRefMut::from_raw(launch.op.to_raw()) };
-                let value = converted(launch.op, *value, wanted)?;
-                op.set_operand(*nth, value);
+                changes.push((launch.op, *nth, Conversion::of(*value, wanted)?));
             }
         }
+    }
+    // All of them can be made: no launch is changed before.
+    for (launch, nth, conversion) in changes {
+        let value = conversion.built(launch)?;
+        // SAFETY: the launch is an op of the module that the pass may change.
+        let mut op = unsafe { OperationRefMut::from_raw(launch.to_raw()) };
+        op.set_operand(nth, value);
+    }
+    Ok(())
+}
+
+/// Refuses a launch that the new kernel, which takes `n_inputs` operands, would need in another way.
+fn fits(launch: &import::LaunchOp<'_, '_>, n_inputs: usize, made: &MlirModule) -> Result<(), Diagnostics> {
+    if launch.operands.len() != n_inputs {
+        let n = launch.operands.len();
+        let text = format!("`@{}` takes {n_inputs} operands now, and its launch has {n}", launch.kernel);
+        return Err(failed(text, "give open extents as numbers: sizes become operands of a launch"));
+    }
+    let manifest = made.manifests.iter().find(|manifest| {
+        manifest.kernels.iter().any(|of| of.name == launch.kernel || manifest.function == launch.kernel)
+    });
+    let kept = manifest.and_then(|manifest| manifest.kernels.first()).is_none_or(|kernel| {
+        launch.extents.is_none_or(|[grid, block]| (kernel.grid, kernel.block) == (grid, block))
+            && kernel.dynamic_shared == 0
+    });
+    if !kept {
+        let text = format!("`@{}` is launched in another way after these passes", launch.kernel);
+        return Err(failed(text, "leave out passes that change how threads are used"));
     }
     Ok(())
 }
@@ -172,31 +182,44 @@ fn inputs<'c>(kernel: OperationRef<'c, '_>) -> Vec<melior::ir::Type<'c>> {
     ty.map_or_else(Vec::new, |ty| (0..ty.input_count()).filter_map(|nth| ty.input(nth).ok()).collect())
 }
 
-/// `value` as a buffer of the type `wanted`: flat, and in global memory. The ops for that go before the launch `at`.
-fn converted<'c, 'a>(
-    at: OperationRef<'c, 'a>,
+/// How a buffer becomes one of another type: flat, and in global memory.
+struct Conversion<'c, 'a> {
     value: Value<'c, 'a>,
-    wanted: melior::ir::Type<'c>,
-) -> Result<Value<'c, 'a>, Diagnostics> {
-    let (from, to) = (value.r#type().to_string(), wanted.to_string());
-    let wrong = || {
-        let text = format!("a launch gives `{from}`, and the kernel takes `{to}` now");
-        failed(text, "pass buffers with literal extents that lie row after row, and numbers of their own type")
-    };
-    let n_dims = from.matches('x').count();
-    let mut value = value;
-    if from.starts_with("memref<") && n_dims > 1 && !from.contains(['?', ',']) {
-        let flat = to.split_once(", ").map_or(to.clone(), |(start, _)| format!("{start}>"));
-        let dims: Vec<String> = (0..n_dims).map(|dim| format!("{dim} : i64")).collect();
-        let grouped = format!("[[{}]]", dims.join(", "));
-        value = built(at, "memref.collapse_shape", value, &flat, &[("reassociation", &grouped)]).ok_or_else(wrong)?;
+    /// The type without dimensions, and which dimensions become one, where there are several.
+    flat: Option<(String, String)>,
+    to: String,
+}
+
+impl<'c, 'a> Conversion<'c, 'a> {
+    /// How `value` becomes a buffer of the type `wanted`, if it can.
+    fn of(value: Value<'c, 'a>, wanted: melior::ir::Type<'c>) -> Result<Conversion<'c, 'a>, Diagnostics> {
+        let (from, to) = (value.r#type().to_string(), wanted.to_string());
+        let rank = MemRefType::try_from(value.r#type()).map_or(0, |ty| ty.rank());
+        let flat = (rank > 1 && !from.contains(['?', ','])).then(|| {
+            let flat = to.split_once(", ").map_or(to.clone(), |(start, _)| format!("{start}>"));
+            let dims: Vec<String> = (0..rank).map(|dim| format!("{dim} : i64")).collect();
+            (flat, format!("[[{}]]", dims.join(", ")))
+        });
+        let have = flat.as_ref().map_or(&from, |(flat, _)| flat);
+        let bare = |text: &str| text.split([',', '>']).next().map(str::to_string);
+        if bare(have) != bare(&to) || !have.starts_with("memref<") {
+            let text = format!("a launch gives `{from}`, and the kernel takes `{to}` now");
+            let help = "pass buffers with literal extents that lie row after row, and numbers of their own type";
+            return Err(failed(text, help));
+        }
+        Ok(Conversion { value, flat, to })
     }
-    let have = value.r#type().to_string();
-    let bare = |text: &str| text.split([',', '>']).next().map(str::to_string);
-    if bare(&have) != bare(&to) || !have.starts_with("memref<") {
-        return Err(wrong());
+
+    /// The buffer, by ops before the launch `at`.
+    fn built(&self, at: OperationRef<'c, 'a>) -> Result<Value<'c, 'a>, Diagnostics> {
+        let wrong = || failed(format!("no buffer of type `{}` can be made for a launch", self.to), BUG);
+        let mut value = self.value;
+        if let Some((flat, grouped)) = &self.flat {
+            let reassociation = [("reassociation", grouped.as_str())];
+            value = built(at, "memref.collapse_shape", value, flat, &reassociation).ok_or_else(wrong)?;
+        }
+        built(at, "memref.memory_space_cast", value, &self.to, &[]).ok_or_else(wrong)
     }
-    built(at, "memref.memory_space_cast", value, &to, &[]).ok_or_else(wrong)
 }
 
 /// The op `name` of `value`, with a result of the type `ty`, before `at`.

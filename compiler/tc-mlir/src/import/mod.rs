@@ -32,7 +32,7 @@ mod values;
 mod vectors;
 mod walk;
 
-pub(crate) use launch::launches_of;
+pub(crate) use launch::{LaunchOp, launches_of};
 pub use module::import_operation;
 pub(crate) use module::{name as name_of, ops as ops_of, symbol as symbol_of};
 
