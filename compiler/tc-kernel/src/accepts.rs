@@ -247,11 +247,9 @@ fn unwritable_op(func: &Func, op: Op, language: &str) -> Option<String> {
 /// Why the shuffle `op` reads from no lane: the machine takes the number otherwise, and tc as an error. Folding may have made
 /// the literal, so that a program which runs no such exchange has it too.
 fn no_lane(func: &Func, op: Op) -> Option<String> {
-    if func.opcode(op) != gpu::SHUFFLE {
-        return None;
-    }
     let width = func.int_of(op, keys::WIDTH).unwrap_or(32);
-    let number = func.const_int(func.operand(op, 1)).filter(|number| !(0..width).contains(number))?;
+    let lane = *func.operands(op).get(1).filter(|_| func.word_of(op, keys::MODE).is_some())?;
+    let number = func.const_int(lane).filter(|number| !(0..width).contains(number))?;
     Some(format!("a lane of a group of {width} is a number from 0 to {}, not {number}", width - 1))
 }
 

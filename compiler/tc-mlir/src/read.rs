@@ -57,7 +57,7 @@ fn writes(row: &Row<Spelling>, of: Elem, elem: Elem, spelled: Spelled<'_>) -> bo
 
 /// Integers that wrap whether they have a sign or not.
 fn is_narrow(elem: Elem) -> bool {
-    matches!(elem, Elem::I8 | Elem::I16 | Elem::U8 | Elem::U16)
+    elem.is_int() && elem.bits() < 32
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 use super::state::{Known, Reader};
 use super::types;
 use melior::ir::{OperationRef, ValueLike};
-use tc_dialects::{arith as ops, gpu};
+use tc_dialects::arith as ops;
+use tc_dialects::threads::{Meeting, meeting};
 use tc_ir::{Op, Scalar, Value};
 
 /// The bits `first .. first + n` of a number, from bit `at` of an integer on, whose other bits are 0.
@@ -108,7 +109,8 @@ impl Reader<'_> {
 
     /// Are the values one, or the same exchange of one?
     fn is_one(&self, one: Value, other: Value) -> bool {
-        let exchange = |value: Value| self.func.def_op(value).filter(|&op| self.func.opcode(op) == gpu::SHUFFLE);
+        let exchange =
+            |value: Value| self.func.def_op(value).filter(|&op| meeting(&self.func, op) == Some(Meeting::Exchange));
         let is_alike = |one: Op, other: Op| {
             self.func.operands(one) == self.func.operands(other)
                 && self.func.op_attrs(one) == self.func.op_attrs(other)

@@ -4,6 +4,7 @@ use super::state::{Known, Reader, integer};
 use super::types::{self, BufferType, Known as KnownType};
 use melior::ir::operation::OperationLike;
 use melior::ir::{OperationRef, ValueLike};
+use tc_dialects::scope::Scope;
 use tc_dialects::tir;
 use tc_ir::{Attr, Elem, Name, Scalar, TypeData, Value, keys};
 
@@ -280,7 +281,8 @@ impl Reader<'_> {
             self.refuse(op, "how much dynamic shared memory there is is not known", help);
             return self.give(op, Known::Missing);
         }
-        let made = self.alloc(op, &BufferType { scope: "shared.dyn", ..ty.clone() }, None);
+        let Some(scope) = Scope::ALL.iter().find(|scope| scope.is_sized_by_launch()) else { return self.lost(op) };
+        let made = self.alloc(op, &BufferType { scope: scope.name(), ..ty.clone() }, None);
         self.dynamic = made;
         self.give(op, made.map_or(Known::Missing, Known::Buffer));
     }

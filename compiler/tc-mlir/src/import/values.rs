@@ -3,11 +3,12 @@
 use super::state::{Known, Reader, attribute, integer};
 use super::types;
 use crate::cast::{Conversion, conversion};
-use crate::read;
+use crate::read::{self, Spelled};
 use melior::ir::attribute::{DenseElementsAttribute, FloatAttribute, IntegerAttribute};
 use melior::ir::operation::OperationLike;
 use melior::ir::{Attribute, OperationRef, ValueLike};
 use tc_dialects::arith as ops;
+use tc_ir::types::ElemKind;
 use tc_ir::{Elem, Scalar, Value, keys};
 
 /// `number` as a number of type `elem`, cut to its bits.
@@ -162,7 +163,8 @@ impl Reader<'_> {
         let one = self.builder(op).int(1, scalar.elem);
         let zero = self.builder(op).int(0, scalar.elem);
         let (one, zero) = (self.broadcast_value(op, one, scalar)?, self.broadcast_value(op, zero, scalar)?);
-        let bit = self.infer(op, ops::BITAND, &[value, one], &[])?;
+        let (and, _) = read::arithmetic(Spelled::Op("arith.andi", false), crate::types::number(scalar.elem))?;
+        let bit = self.infer(op, and, &[value, one], &[])?;
         let predicate = self.word(keys::PREDICATE, "ne");
         self.infer(op, ops::CMP, &[bit, zero], &[predicate])
     }
@@ -205,24 +207,18 @@ fn op_name(name: &str) -> &'static str {
 
 /// The integers of as many bits as `elem` that have no sign.
 pub(crate) fn unsigned(elem: Elem) -> Option<Elem> {
-    Some(match elem {
-        Elem::I8 => Elem::U8,
-        Elem::I16 => Elem::U16,
-        Elem::I32 => Elem::U32,
-        Elem::I64 | Elem::Index => Elem::U64,
-        _ => return None,
-    })
+    let is_signed = elem == Elem::Index || elem.kind() == ElemKind::Signed;
+    is_signed.then(|| of_kind(elem, ElemKind::Unsigned)).flatten()
 }
 
 /// The integers of as many bits as `elem` that have one.
 fn signed(elem: Elem) -> Option<Elem> {
-    Some(match elem {
-        Elem::U8 => Elem::I8,
-        Elem::U16 => Elem::I16,
-        Elem::U32 => Elem::I32,
-        Elem::U64 => Elem::I64,
-        _ => return None,
-    })
+    (elem.kind() == ElemKind::Unsigned).then(|| of_kind(elem, ElemKind::Signed)).flatten()
+}
+
+fn of_kind(elem: Elem, kind: ElemKind) -> Option<Elem> {
+    let bits = |elem: Elem| if elem == Elem::Index { 64 } else { elem.bits() };
+    Elem::ALL.iter().copied().find(|&other| other != Elem::Index && other.kind() == kind && bits(other) == bits(elem))
 }
 
 /// The predicate of a comparison, as a number.

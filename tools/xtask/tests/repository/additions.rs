@@ -56,7 +56,7 @@ const KINDS: &[Kind] = &[
             &["SHUFFLE"],
             &["ALL_REDUCE"],
         ],
-        most: 9,
+        most: 10,
     },
     // The row, and what makes buffers in the scope.
     Kind {
