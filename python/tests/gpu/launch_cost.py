@@ -2,7 +2,7 @@
 
     python3 python/tests/gpu/launch_cost.py
 
-Eight arrays of 1,024 numbers, and a product by tensor maps. Microseconds of one call, the median of 10 rounds, each the median
+Eight arrays of 1,024 numbers, and a product by tensor maps. Microseconds of one call, the median of 30 rounds, each the median
 of 20 runs of 100 calls, waiting in between so that no queue is full; what is above an empty launch is the median over rounds.
 """
 
@@ -14,7 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+import timeit
 
 import torch
 
@@ -30,7 +30,7 @@ te.func @sum8(A: f32[1024], B: f32[1024], C: f32[1024], D: f32[1024], E: f32[102
 }
 """
 
-ROUNDS = 10
+ROUNDS = 30
 
 EMPTY = r"""
 #include <cuda.h>
@@ -72,23 +72,20 @@ def empty_launch():
     return lambda: function(20)
 
 
-def cost(call, n: int = 100, runs: int = 20) -> float:
-    for _ in range(20):
-        call()
+def cost(timer: timeit.Timer, n: int = 100, runs: int = 20) -> float:
+    timer.timeit(20)
     torch.cuda.synchronize()
     times = []
     for _ in range(runs):
-        start = time.perf_counter()
-        for _ in range(n):
-            call()
-        times.append((time.perf_counter() - start) / n * 1e6)
+        times.append(timer.timeit(n) / n * 1e6)
         torch.cuda.synchronize()
     return statistics.median(times)
 
 
-def row(name: str, call, base, n: int = 100) -> None:
-    """A call beside an empty launch, in turns, as the clock of a host that is shared changes from one second to the next."""
-    pairs = [(base(), cost(call, n)) for _ in range(ROUNDS)]
+def row(name: str, call: str, base, names: dict, n: int = 100) -> None:
+    """A call, as one writes it, beside an empty launch, in turns: the clock of a host that is shared changes by the second."""
+    timer = timeit.Timer(call, globals=names)
+    pairs = [(base(), cost(timer, n)) for _ in range(ROUNDS)]
     us = statistics.median(us for _, us in pairs)
     above = statistics.median(us - empty for empty, us in pairs)
     print(f"{name:<44}{us:8.2f} us{above:8.2f} us above", flush=True)
@@ -102,17 +99,18 @@ def main() -> None:
     out = torch.empty(1024, device="cuda")
     kernel = tirc.parse(SUM).compile()
     torch.testing.assert_close(kernel(*arrays, out), sum(arrays))
-    row("tirc, outputs given", lambda: kernel(*arrays, out), base)
-    row("tirc, outputs made", lambda: kernel(*arrays), base)
-    op = tirc.torch.register("launch_cost::sum8", kernel)
-    row("tirc by torch.library", lambda: op(*arrays), base)
-    f = tirc.ffi.function(kernel)
-    row("tirc by tvm-ffi", lambda: f(*arrays, out), base)
+    names = dict(zip("abcdefgh", [*arrays, out], strict=True), kernel=kernel)
+    row("tirc, outputs given", "kernel(a, b, c, d, e, f, g, h)", base, names)
+    row("tirc, outputs made", "kernel(a, b, c, d, e, f, g)", base, names)
+    names["op"] = tirc.torch.register("launch_cost::sum8", kernel)
+    row("tirc by torch.library", "op(a, b, c, d, e, f, g)", base, names)
+    function = tirc.ffi.function(kernel)
+    row("tirc by tvm-ffi", "function(a, b, c, d, e, f, g, h)", base, names | {"function": function})
     others(arrays, out, base)
     one = tirc.parse(
         "te.func @one(A: f32[1024]) -> f32[1024] {\n  compute B[i: 1024] = A[i]\n  return B\n}\n"
     ).compile()
-    row("tirc, two arrays", lambda: one(arrays[0], out), base)
+    row("tirc, two arrays", "one(a, h)", base, names | {"one": one})
     maps(base)
 
 
@@ -127,14 +125,15 @@ def others(arrays, out, base) -> None:
         total = tl.load(a + at) + tl.load(b + at) + tl.load(c + at) + tl.load(d + at)
         tl.store(h + at, total + tl.load(e + at) + tl.load(f + at) + tl.load(g + at))
 
-    row("Triton", lambda: sum8[(8,)](*arrays, out, block=128), base)
+    names = dict(zip("abcdefgh", [*arrays, out], strict=True), sum8=sum8)
+    row("Triton", "sum8[(8,)](a, b, c, d, e, f, g, h, block=128)", base, names)
     code = """extern "C" __global__ void sum8(const float *a, const float *b, const float *c, const float *d, const float *e,
       const float *f, const float *g, float *h) { int i = blockIdx.x * 128 + threadIdx.x; h[i] = a[i] + b[i] + c[i] + d[i] + e[i] + f[i] + g[i]; }"""
     raw = cupy.RawKernel(code, "sum8")
     theirs = [cupy.asarray(one) for one in [*arrays, out]]
-    row("CuPy RawKernel, arrays of CuPy", lambda: raw((8,), (128,), tuple(theirs)), base)
-    kernel = tirc.parse(SUM).compile()
-    row("tirc, arrays of CuPy", lambda: kernel(*theirs), base)
+    names = dict(zip("abcdefgh", theirs, strict=True), raw=raw, kernel=tirc.parse(SUM).compile())
+    row("CuPy RawKernel, arrays of CuPy", "raw((8,), (128,), (a, b, c, d, e, f, g, h))", base, names)
+    row("tirc, arrays of CuPy", "kernel(a, b, c, d, e, f, g, h)", base, names)
 
 
 def maps(base) -> None:
@@ -145,7 +144,8 @@ def maps(base) -> None:
     a, b, c = (torch.randn(param.shape, device="cuda").half() for param in signature(kernel))
     n_maps = len(json.loads(kernel.manifest_json()).get("maps", []))
     # The kernel takes longer than its launch: few calls, so that the queue does not fill.
-    row(f"tirc, a product with {n_maps} tensor maps", lambda: kernel(a, b, c), base, n=50)
+    names = {"kernel": kernel, "a": a, "b": b, "c": c}
+    row(f"tirc, a product with {n_maps} tensor maps", "kernel(a, b, c)", base, names, n=50)
 
 
 if __name__ == "__main__":
