@@ -76,6 +76,12 @@ def test_a_race_is_found():
     assert "WRONG" in str(checks) and "<pre>" in checks._repr_html_()
 
 
+def test_a_program_alone_is_run_and_compared_with_nothing():
+    program = "tir.func @double(A: f32[64], B: f32[64]) {\n  for i in 0..64 {\n    B[i] = A[i] * 2.0\n  }\n}\n"
+    checks = tirc.parse(program).check()
+    assert checks and checks[0].cells is None and "no operator to compare with" in str(checks)
+
+
 def test_a_definition_is_evaluated_on_given_arrays(blur):
     a = np.arange(1024, dtype=np.float32)
     out = blur.evaluate(inputs={"A": a})

@@ -85,8 +85,9 @@ class Checks(list[Check]):
 def _verdict(one: Check) -> str:
     if not one.ok:
         return "WRONG"
+    values = "no operator to compare with" if one.cells is None else f"max error {one.max_abs_err:.1e}"
     sampled = "sampled, " if one.sampled else ""
-    return f"ok ({sampled}max error {one.max_abs_err:.1e}, races {one.races}, bounds {one.bounds})"
+    return f"ok ({sampled}{values}, races {one.races}, bounds {one.bounds})"
 
 
 class Page(str):

@@ -10,6 +10,40 @@ use tc_support::{Diagnostic, Diagnostics, Location, counted};
 /// Gives the reason why an op may not stand where it does.
 pub type AskOp = fn(&Func, Op) -> Option<String>;
 
+/// Some ops, by what they are.
+#[derive(Clone, Copy)]
+pub enum Ops {
+    /// All.
+    Any,
+    /// Those with one of these opcodes.
+    Rows(&'static [Opcode]),
+    /// Those of the dialects with these numbers.
+    Dialects(&'static [u8]),
+    /// Those of all other dialects.
+    Others(&'static [u8]),
+}
+
+impl Ops {
+    fn contains(self, opcode: Opcode) -> bool {
+        match self {
+            Ops::Any => true,
+            Ops::Rows(opcodes) => opcodes.contains(&opcode),
+            Ops::Dialects(numbers) => numbers.contains(&opcode.dialect()),
+            Ops::Others(numbers) => !numbers.contains(&opcode.dialect()),
+        }
+    }
+
+    /// Are there any of the dialect `number`?
+    fn has_dialect(self, number: u8) -> bool {
+        match self {
+            Ops::Any => true,
+            Ops::Rows(opcodes) => opcodes.iter().any(|opcode| opcode.dialect() == number),
+            Ops::Dialects(numbers) => numbers.contains(&number),
+            Ops::Others(numbers) => !numbers.contains(&number),
+        }
+    }
+}
+
 /// One rule of a form.
 #[derive(Clone, Copy)]
 pub struct Rule {
@@ -17,10 +51,10 @@ pub struct Rule {
     pub name: &'static str,
     /// What holds in the form, as a sentence.
     pub summary: &'static str,
-    /// Asked of every op, or of those with the opcodes `only`: the reason why it may not stand here.
+    /// Asked of the ops that are `of`: the reason why one may not stand here.
     pub op: Option<AskOp>,
-    /// The only ops that can break the rule; empty where all can.
-    pub only: &'static [Opcode],
+    /// The ops that can break the rule.
+    pub of: Ops,
     /// Asked of the function: the reason why it is not in the form.
     pub func: Option<fn(&Func) -> Option<String>>,
     /// The passes that see to it, as a help names them.
@@ -30,7 +64,7 @@ pub struct Rule {
 impl Rule {
     /// The reason why `op` may not stand where it does.
     fn refuses(&self, func: &Func, op: Op) -> Option<String> {
-        let is_asked = self.only.is_empty() || self.only.contains(&func.opcode(op));
+        let is_asked = self.of.contains(func.opcode(op));
         self.op.filter(|_| is_asked).and_then(|ask| ask(func, op))
     }
 
@@ -104,12 +138,16 @@ impl Form {
         if !self.rules.iter().all(of_func) {
             return false;
         }
-        let of_ops: SmallVec<[(AskOp, &[Opcode]); 16]> =
-            self.rules.iter().filter_map(|rule| Some((rule.op?, rule.only))).collect();
+        let of_ops: SmallVec<[(AskOp, Ops); 16]> =
+            self.rules.iter().filter_map(|rule| Some((rule.op?, rule.of))).collect();
+        // Most ops are of a dialect that no rule is about.
+        let mut is_asked: [Option<bool>; 256] = [None; 256];
         let fits = |op: Op| {
             let opcode = func.opcode(op);
-            let may_break = |only: &[Opcode]| only.is_empty() || only.contains(&opcode);
-            of_ops.iter().all(|(ask, only)| !may_break(only) || ask(func, op).is_none())
+            let dialect = opcode.dialect();
+            let is_asked = is_asked[usize::from(dialect)]
+                .get_or_insert_with(|| of_ops.iter().any(|(_, ops)| ops.has_dialect(dialect)));
+            !*is_asked || of_ops.iter().all(|(ask, ops)| !ops.contains(opcode) || ask(func, op).is_none())
         };
         of_ops.is_empty() || all_ops(func).all(fits)
     }

@@ -360,7 +360,10 @@ pub struct OpDef {
     pub short: Option<&'static str>,
     /// Set for items.
     pub item: Option<ItemDef>,
-    /// Further checks.
+    /// Checks of the op alone: of the types of its operands and results, and of its attributes. It is not asked again
+    /// of an op before one of these changes.
+    pub verify_alone: Option<Verify>,
+    /// Further checks, which may look at what stands around the op.
     pub verify: Option<Verify>,
     /// Checks of the symbols that an op refers to, or, in the row of an item, those that its header refers to.
     pub verify_symbols: Option<VerifySymbols>,
@@ -385,6 +388,7 @@ impl OpDef {
         context: Context::Any,
         short: None,
         item: None,
+        verify_alone: None,
         verify: None,
         verify_symbols: None,
         fold: None,

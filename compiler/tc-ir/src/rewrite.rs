@@ -286,6 +286,7 @@ impl<'f> Rewriter<'f> {
     pub fn set_attrs(&mut self, op: Op, attrs: Attrs) {
         if self.func.ops[op].attrs != attrs {
             self.func.step();
+            self.func.uncheck(op);
             self.func.ops[op].attrs = attrs;
             self.changed = true;
         }
@@ -295,6 +296,7 @@ impl<'f> Rewriter<'f> {
     pub fn set_opcode(&mut self, op: Op, opcode: Opcode) {
         if self.func.ops[op].opcode != opcode {
             self.func.step();
+            self.func.uncheck(op);
             self.func.ops[op].opcode = opcode;
             self.changed = true;
         }

@@ -26,6 +26,8 @@ pub(crate) struct RowFacts {
     pub(crate) only_attr: Option<Name>,
     /// See [`OpDef::terminator`].
     pub(crate) terminator: bool,
+    /// See [`OpDef::verify_alone`].
+    pub(crate) verify_alone: Option<Verify>,
     /// See [`OpDef::verify`].
     pub(crate) verify: Option<Verify>,
     /// How many operands, results and regions it has.
@@ -97,6 +99,7 @@ impl RowFacts {
         needs_attrs: false,
         only_attr: None,
         terminator: false,
+        verify_alone: None,
         verify: None,
         arity: Arity { n_fixed: 0, single: 0, required: 0, variadic: false, n_results: None, n_regions: (0, 0) },
     };
@@ -116,6 +119,7 @@ impl RowFacts {
             only_attr: only_attr(row),
             needs_attrs: row.params.iter().any(|param| !param.kind.is_operand() && !param.optional),
             terminator: row.terminator,
+            verify_alone: row.verify_alone,
             verify: row.verify,
             arity: Arity::of(row),
         }

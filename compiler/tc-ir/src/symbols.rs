@@ -74,7 +74,16 @@ impl<'m> Symbols<'m> {
 
 /// What is wrong with `module`: with each item by itself, and with the symbols if the items are right.
 pub fn verify_module(module: &Module) -> Diagnostics {
-    let mut found: Diagnostics = module.items.iter().flat_map(crate::verify::verify).collect();
+    and_symbols(module, module.items.iter().flat_map(crate::verify::verify).collect())
+}
+
+/// As [`verify_module`], by [`verify_edited`](crate::verify::verify_edited).
+pub fn verify_module_edited(module: &mut Module) -> Diagnostics {
+    let found = module.items.iter_mut().flat_map(crate::verify::verify_edited).collect();
+    and_symbols(module, found)
+}
+
+fn and_symbols(module: &Module, mut found: Diagnostics) -> Diagnostics {
     if !found.has_errors() {
         found.append(verify_symbols(module));
     }

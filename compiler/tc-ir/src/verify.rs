@@ -10,11 +10,12 @@
 
 use crate::attrs::AttrData;
 use crate::entity::{Attrs, Op, Region, Value};
-use crate::func::Func;
+use crate::func::{Func, OpData};
 use crate::names::keys;
 use crate::opdef::{OpDef, Opcode, Param, ParamKind, Results};
 use crate::row_facts::RowFacts;
 use cranelift_entity::EntityRef;
+use std::mem::take;
 use tc_support::{Diagnostic, Diagnostics, counted};
 
 #[cfg(test)]
@@ -25,116 +26,169 @@ const MAX_DIAGNOSTICS: usize = 100;
 
 /// What is wrong with `func`.
 pub fn verify(func: &Func) -> Diagnostics {
-    let mut state = Verifier {
-        func,
-        seen: vec![0; func.n_value_ids()],
-        defined: Vec::with_capacity(64),
-        fitting: vec![Opcode::UNKNOWN; func.n_attr_lists()],
-        is_counted: true,
-        found: Diagnostics::new(),
-    };
+    verify_but(func, &mut Vec::new(), |_| false)
+}
+
+/// As [`verify`]; of ops that are as they were when this last found nothing wrong with `func` it asks only what may depend on
+/// others, and nothing at all if nothing was edited since.
+pub fn verify_edited(func: &mut Func) -> Diagnostics {
+    if func.is_all_checked() {
+        return Diagnostics::new();
+    }
+    let mut seen = func.take_zeros();
+    let found = verify_but(func, &mut seen, |op| func.is_checked(op));
+    if found.is_empty() {
+        func.note_checked(seen);
+    }
+    found
+}
+
+/// What is wrong with `func`, where each op alone of which `is_checked` holds is right. `seen` is room for the walk: all zeros,
+/// and so again if nothing is wrong.
+fn verify_but(func: &Func, seen: &mut Vec<u32>, is_checked: impl Fn(Op) -> bool) -> Diagnostics {
+    let mut rows = Rows { func, fitting: vec![Opcode::UNKNOWN; func.n_attr_lists()], found: Diagnostics::new() };
     if let Some(check) = func.item_row().item.and(func.item_row().verify) {
         // An item has no op of its own; its verifier looks at the header and is given the first op, if any.
         if let Some(first) = func.first_op(func.body()) {
-            check(func, first, &mut state.found);
+            check(func, first, &mut rows.found);
         }
     }
-    state.region(func.body());
-    state.use_counts();
-    state.found
+    seen.resize(func.n_value_ids(), 0);
+    let mut scope = Scope { seen, defined: Vec::with_capacity(64), is_counted: true };
+    region(func, func.body(), &mut scope, &mut rows, is_checked);
+    if !scope.is_counted {
+        rows.use_counts();
+    }
+    rows.found
 }
 
 /// Set for a value that is in scope; the bits below it count its uses.
 const VISIBLE: u32 = 1 << 31;
 
-struct Verifier<'f> {
-    func: &'f Func,
+/// What is defined and used where a walk is.
+struct Scope<'s> {
     /// [`VISIBLE`] and the number of uses of each value.
-    seen: Vec<u32>,
+    seen: &'s mut [u32],
+    /// What is in scope, the innermost last.
     defined: Vec<Value>,
-    /// The row that a list of attributes was last found to fit: most lists are those of many ops.
-    fitting: Vec<Opcode>,
     /// The uses on record are those that were seen, of all values that went out of scope.
     is_counted: bool,
-    found: Diagnostics,
 }
 
-impl Verifier<'_> {
-    fn region(&mut self, root: Region) {
-        enum Pending {
-            Enter(Region),
-            /// The end of a region: what was defined from this number on is out of scope.
-            Leave(usize),
-            /// The end of an op's regions.
-            After(Op),
-        }
-        let func = self.func;
-        let mut worklist = vec![Pending::Enter(root)];
-        while let Some(step) = worklist.pop() {
-            let mut next = match step {
-                Pending::Enter(region) => {
-                    worklist.push(Pending::Leave(self.defined.len()));
-                    func.region_args(region).iter().for_each(|&arg| self.define(arg));
-                    func.first_op(region)
-                }
-                Pending::Leave(len) => {
-                    for value in self.defined.drain(len..) {
-                        let seen = &mut self.seen[value.index()];
-                        *seen &= !VISIBLE;
-                        self.is_counted &= *seen as usize == func.n_uses(value);
-                    }
-                    None
-                }
-                Pending::After(op) => {
-                    func.results(op).for_each(|value| self.define(value));
-                    func.next_op(op)
-                }
-            };
-            while let Some(op) = next {
-                if self.found.len() > MAX_DIAGNOSTICS {
-                    return;
-                }
-                self.op(op);
-                let regions = func.op_regions(op);
-                if !regions.is_empty() {
-                    // The op's own results are not in scope in its regions.
-                    worklist.push(Pending::After(op));
-                    worklist.extend(regions.iter().rev().map(|&region| Pending::Enter(region)));
-                    break;
-                }
-                func.results(op).for_each(|value| self.define(value));
-                next = func.next_op(op);
-            }
-        }
-    }
-
+impl Scope<'_> {
     #[inline]
     fn define(&mut self, value: Value) {
         self.seen[value.index()] |= VISIBLE;
         self.defined.push(value);
     }
 
-    fn op(&mut self, op: Op) {
-        let func = self.func;
-        let data = &func.ops[op];
-        let facts = func.registry().facts(data.opcode);
-        let operands = func.operands(op);
+    /// Counts the uses by an op of `operands`; are all of them in scope?
+    #[inline]
+    fn enter_uses(&mut self, operands: &[Value]) -> bool {
         let mut all_visible = VISIBLE;
         for &operand in operands {
             let seen = &mut self.seen[operand.index()];
             *seen += 1;
             all_visible &= *seen;
         }
-        if all_visible == 0 {
-            self.out_of_scope(op);
+        all_visible != 0
+    }
+
+    /// Takes what was defined from number `len` on out of scope.
+    fn leave(&mut self, func: &Func, len: usize) {
+        for &value in &self.defined[len..] {
+            let n_uses = take(&mut self.seen[value.index()]) & !VISIBLE;
+            self.is_counted &= n_uses as usize == func.n_uses(value);
         }
-        if facts.terminator && func.next_op(op).is_some() {
-            self.error(op, format!("`{}` does not stand at the end of its block", facts.row.name));
+        self.defined.truncate(len);
+    }
+}
+
+/// Checks the ops of `root` and of the regions in it, in their order.
+fn region(func: &Func, root: Region, scope: &mut Scope<'_>, rows: &mut Rows<'_>, is_checked: impl Fn(Op) -> bool) {
+    enum Pending {
+        Enter(Region),
+        /// The end of a region: what was defined from this number on is out of scope.
+        Leave(usize),
+        /// The end of an op's regions.
+        After(Op),
+    }
+    let mut worklist = vec![Pending::Enter(root)];
+    while let Some(step) = worklist.pop() {
+        let mut next = match step {
+            Pending::Enter(region) => {
+                worklist.push(Pending::Leave(scope.defined.len()));
+                func.region_args(region).iter().for_each(|&arg| scope.define(arg));
+                func.first_op(region)
+            }
+            Pending::Leave(len) => {
+                scope.leave(func, len);
+                None
+            }
+            Pending::After(op) => {
+                func.results(op).for_each(|value| scope.define(value));
+                func.next_op(op)
+            }
+        };
+        while let Some(op) = next {
+            let data = &func.ops[op];
+            let facts = func.registry().facts(data.opcode);
+            next = func.next_op(op);
+            if !scope.enter_uses(func.operands_of(data)) {
+                rows.out_of_scope(op, scope);
+            }
+            if facts.terminator && next.is_some() {
+                rows.error(op, format!("`{}` does not stand at the end of its block", facts.row.name));
+            }
+            let is_checked = is_checked(op);
+            if !is_checked || facts.verify.is_some() || cfg!(debug_assertions) {
+                rows.op(op, data, facts, is_checked);
+            }
+            if rows.found.len() > MAX_DIAGNOSTICS {
+                return;
+            }
+            if !data.regions.is_empty() {
+                // The op's own results are not in scope in its regions.
+                worklist.push(Pending::After(op));
+                worklist.extend(func.op_regions(op).iter().rev().map(|&region| Pending::Enter(region)));
+                break;
+            }
+            data.results().for_each(|value| scope.define(value));
         }
+    }
+}
+
+/// Checks of ops by their rows, and what was found.
+struct Rows<'f> {
+    func: &'f Func,
+    /// The row that a list of attributes was last found to fit: most lists are those of many ops.
+    fitting: Vec<Opcode>,
+    found: Diagnostics,
+}
+
+impl Rows<'_> {
+    /// What the row of `op` asks of it.
+    fn op(&mut self, op: Op, data: &OpData, facts: &RowFacts, is_checked: bool) {
         if data.opcode == Opcode::UNKNOWN {
             return;
         }
         let before = self.found.len();
+        if !is_checked || cfg!(debug_assertions) {
+            self.alone(op, data, facts);
+        }
+        debug_assert!(!is_checked || self.found.len() == before, "`{}` taken for checked", self.func.op_name(op));
+        // A row's verifier may lean on what the row declares.
+        if self.found.len() == before
+            && let Some(check) = facts.verify
+        {
+            check(self.func, op, &mut self.found);
+        }
+    }
+
+    /// What is asked of an op apart from all others.
+    fn alone(&mut self, op: Op, data: &OpData, facts: &RowFacts) {
+        let (func, before) = (self.func, self.found.len());
+        let operands = func.operands_of(data);
         let (n_results, n_regions) = (usize::from(data.n_results), func.op_regions(op).len());
         let is_fit = facts.arity.fits(operands.len(), data.keyed, n_results, n_regions);
         // What looks well is well; what is wrong with the rest a closer look finds.
@@ -145,9 +199,8 @@ impl Verifier<'_> {
             self.attributes(op);
         }
         debug_assert!(!is_known || self.found.len() == n_found, "attributes of `{}` taken for known", func.op_name(op));
-        // A row's verifier may lean on what the row declares.
         if self.found.len() == before
-            && let Some(check) = facts.verify
+            && let Some(check) = facts.verify_alone
         {
             check(func, op, &mut self.found);
         }
@@ -163,10 +216,10 @@ impl Verifier<'_> {
     }
 
     #[cold]
-    fn out_of_scope(&mut self, op: Op) {
+    fn out_of_scope(&mut self, op: Op, scope: &Scope<'_>) {
         let func = self.func;
         for &operand in func.operands(op) {
-            if self.seen[operand.index()] & VISIBLE == 0 {
+            if scope.seen[operand.index()] & VISIBLE == 0 {
                 let name = func.value_text(operand);
                 let what = if name.is_empty() { format!("{operand:?}") } else { format!("`{name}`") };
                 self.error(op, format!("`{}` uses {what}, which is not in scope there", func.op_name(op)));
@@ -257,13 +310,14 @@ impl Verifier<'_> {
     }
 
     fn use_counts(&mut self) {
-        if self.is_counted {
-            return;
+        let mut n_uses = vec![0; self.func.n_value_ids()];
+        for op in crate::walk::all_ops(self.func) {
+            self.func.operands(op).iter().for_each(|operand| n_uses[operand.index()] += 1);
         }
         for op in crate::walk::all_ops(self.func) {
             for value in self.func.results(op) {
-                let (kept, real) = (self.func.n_uses(value), self.seen[value.index()] & !VISIBLE);
-                if kept != real as usize && !self.found.has_errors() {
+                let (kept, real) = (self.func.n_uses(value), n_uses[value.index()]);
+                if kept != real && !self.found.has_errors() {
                     let text = format!(
                         "{value:?} of `{}` is used {real} times, but {kept} are on record",
                         self.func.op_name(op)

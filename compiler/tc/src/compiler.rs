@@ -137,9 +137,9 @@ impl Compiler {
     /// Reads a text, told how.
     pub fn parse_with(&self, name: &str, text: &str, options: &ParseOptions) -> Result<Parsed, Failure> {
         guarded(&format!("reading `{name}`"), &Sources::new(), || {
-            let (module, mut found) = tc_syntax::parse_module(name, text, &self.registry, options);
+            let (mut module, mut found) = tc_syntax::parse_module(name, text, &self.registry, options);
             if !found.has_errors() {
-                found.append(tc_ir::symbols::verify_module(&module));
+                found.append(tc_ir::symbols::verify_module_edited(&mut module));
             }
             if found.has_errors() {
                 return Err(Failure { diagnostics: found, sources: module.sources });

@@ -6,7 +6,7 @@
 
 use crate::tir::{self, LoopKind};
 use crate::{arith, fragment, sched, te, tma};
-use tc_ir::form::{AskOp, Form, Rule};
+use tc_ir::form::{AskOp, Form, Ops, Rule};
 use tc_ir::types::ElemKind;
 use tc_ir::verify::{has_flag, is_threaded};
 use tc_ir::walk::ancestors;
@@ -74,39 +74,44 @@ pub static DEVICE: Form = Form {
 pub static ALL: &[&Form] = &[&SCHEDULED, &MULTI_DIMENSIONAL, &FLAT, &HOISTED, &THREADED, &DEVICE];
 
 const fn op_rule(name: &'static str, summary: &'static str, ask: AskOp) -> Rule {
-    Rule { name, summary, op: Some(ask), only: &[], func: None, passes: None }
+    Rule { name, summary, op: Some(ask), of: Ops::Any, func: None, passes: None }
 }
 
 /// A rule that only ops with these opcodes can break.
 const fn rule_of(only: &'static [Opcode], name: &'static str, summary: &'static str, ask: AskOp) -> Rule {
-    Rule { only, ..op_rule(name, summary, ask) }
+    Rule { of: Ops::Rows(only), ..op_rule(name, summary, ask) }
 }
 
 const fn func_rule(name: &'static str, summary: &'static str, ask: fn(&Func) -> Option<String>) -> Rule {
-    Rule { name, summary, op: None, only: &[], func: Some(ask), passes: None }
+    Rule { name, summary, op: None, of: Ops::Any, func: Some(ask), passes: None }
 }
 
-const NO_OPERATORS: Rule = op_rule("no-operators", "Nothing of an operator or a schedule is left.", |func, op| {
-    let dialect = func.opcode(op).dialect();
-    (dialect == te::FUNC.dialect() || dialect == sched::SCHEDULE.dialect())
-        .then(|| format!("`{}` is not part of a program", func.op_name(op)))
-});
+const NO_OPERATORS: Rule = Rule {
+    of: Ops::Dialects(&[te::FUNC.dialect(), sched::SCHEDULE.dialect()]),
+    ..op_rule("no-operators", "Nothing of an operator or a schedule is left.", |func, op| {
+        Some(format!("`{}` is not part of a program", func.op_name(op)))
+    })
+};
 
 const NO_DEVICE: Rule = func_rule("no-device", "The function is no kernel on its own.", |func| {
     is_device(func).then(|| format!("`@{}` is a kernel already", func.symbol()))
 });
 
+/// Ops that may give something else than numbers.
+const NOT_NUMBERS: Ops = Ops::Others(&[arith::CONSTANT.dialect()]);
+
 const ONE_DIMENSION: Rule = Rule {
     name: "one-dimension",
     summary: "Every buffer has one dimension and no strides.",
     op: Some(|func, op| func.results(op).find_map(|value| many_dimensions(func, value))),
-    only: &[],
+    of: NOT_NUMBERS,
     func: Some(|func| func.params().iter().find_map(|&value| many_dimensions(func, value))),
     passes: Some("`storage-flatten`"),
 };
 
-const FLAT_REFERENCES: Rule =
-    op_rule("flat-references", "References are to elements, or to a stretch of a buffer.", |func, op| {
+const FLAT_REFERENCES: Rule = Rule {
+    of: NOT_NUMBERS,
+    ..op_rule("flat-references", "References are to elements, or to a stretch of a buffer.", |func, op| {
         let ty = func.value_type(func.result(op)?);
         match func.type_data(ty) {
             TypeData::Ref { shape, .. } if shape.len() > 1 && tma::map_of(func, func.result(op)?).is_none() => {
@@ -114,7 +119,8 @@ const FLAT_REFERENCES: Rule =
             }
             _ => None,
         }
-    });
+    })
+};
 
 const ALLOCS_AT_HEAD: Rule = rule_of(
     &[tir::ALLOC],
@@ -141,13 +147,17 @@ const IS_THREADED: Rule = func_rule("threaded", "`thread-sync` has run.", |func|
     (!is_threaded(func)).then(|| format!("the threads of `@{}` are not synchronised yet", func.symbol()))
 });
 
-const KNOWN_OPS: Rule =
-    op_rule("known-ops", "Every op has a row, and calls are those of kernels by the host.", |func, op| {
+const KNOWN_OPS: Rule = rule_of(
+    &[Opcode::UNKNOWN, tir::CALL],
+    "known-ops",
+    "Every op has a row, and calls are those of kernels by the host.",
+    |func, op| {
         if func.opcode(op) == Opcode::UNKNOWN {
             return Some(format!("the effect of `{}` is not known", func.op_name(op)));
         }
-        (is_device(func) && func.opcode(op) == tir::CALL).then(|| "a kernel cannot call a function".to_string())
-    });
+        is_device(func).then(|| "a kernel cannot call a function".to_string())
+    },
+);
 
 const NO_INDEX: Rule = op_rule("no-index", "Integers of a kernel have a width.", |func, op| {
     if !is_device(func) {

@@ -51,6 +51,13 @@ impl OpData {
         }
     }
 
+    /// The results.
+    #[inline]
+    pub(crate) fn results(&self) -> impl ExactSizeIterator<Item = Value> + DoubleEndedIterator + Clone + use<> {
+        let first = self.first_result.expand().map_or(0, |value| value.index());
+        (first..first + usize::from(self.n_results)).map(Value::new)
+    }
+
     /// Where the operands stand in the list of all.
     pub(super) fn operand_range(&self, all: &[Value]) -> std::ops::Range<usize> {
         let start = self.operands as usize;

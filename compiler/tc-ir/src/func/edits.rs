@@ -119,9 +119,14 @@ impl Func {
     /// The version of the function: it changes with every edit of the body and with the header. Interning a name, a type or
     /// an attribute is no edit.
     pub fn version(&self) -> Version {
+        Version { lineage: self.edits.lineage, n_edits: self.edits.n, header: self.header_hash() }
+    }
+
+    /// A hash of the header, which anybody may write to.
+    pub(super) fn header_hash(&self) -> u64 {
         let mut hasher = FxHasher::default();
         self.header.hash(&mut hasher);
-        Version { lineage: self.edits.lineage, n_edits: self.edits.n, header: hasher.finish() }
+        hasher.finish()
     }
 
     /// Counts an edit.
@@ -131,5 +136,6 @@ impl Func {
             self.edits.look();
         }
         self.edits.n += 1;
+        self.checked.edit();
     }
 }

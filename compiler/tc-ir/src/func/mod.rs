@@ -3,6 +3,7 @@
 //! What an op *is* (`OpData`) is apart from *where* it stands (`Place`). Both are reached through ids, and
 //! changed only by [`crate::Builder`] and [`crate::Rewriter`].
 
+mod checked;
 mod data;
 mod edits;
 mod header;
@@ -23,6 +24,7 @@ use crate::names::NameTable;
 use crate::opdef::{Context, OpDef, Opcode};
 use crate::registry::Registry;
 use crate::types::TypeTable;
+use checked::Checked;
 use cranelift_entity::{ListPool, PrimaryMap};
 use data::ValueData;
 use edits::Edits;
@@ -49,6 +51,7 @@ pub struct Func {
     pub(crate) names: NameTable,
     pub(crate) locs: LocTable,
     edits: Edits,
+    checked: Checked,
 }
 
 impl Func {
@@ -82,6 +85,7 @@ impl Func {
             names: NameTable::new(),
             locs: LocTable::default(),
             edits: Edits::new(),
+            checked: Checked::default(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Ops: rows, operands, results, regions and attributes.
 
 use super::data::MANY;
-use super::{Func, Locs};
+use super::{Func, Locs, OpData};
 use crate::entity::{Attr, Attrs, Name, Op, Region, Value};
 use crate::names::keys;
 use crate::opdef::{OpDef, Opcode, ParamKind, Role};
@@ -47,12 +47,19 @@ impl Func {
     /// The operands of `op`.
     #[inline]
     pub fn operands(&self, op: Op) -> &[Value] {
-        &self.operands[self.ops[op].operand_range(&self.operands)]
+        self.operands_of(&self.ops[op])
+    }
+
+    /// The operands of the op that `data` is of.
+    #[inline]
+    pub(crate) fn operands_of(&self, data: &OpData) -> &[Value] {
+        &self.operands[data.operand_range(&self.operands)]
     }
 
     /// Sets operand `idx` of `op`; use counts are the caller's to keep.
     pub(crate) fn put_operand(&mut self, op: Op, idx: usize, value: Value) {
         self.step();
+        self.uncheck(op);
         let range = self.ops[op].operand_range(&self.operands);
         self.operands[range][idx] = value;
     }
@@ -60,6 +67,7 @@ impl Func {
     /// Sets all operands of `op`; use counts are the caller's to keep.
     pub(crate) fn put_operands(&mut self, op: Op, operands: &[Value]) {
         self.step();
+        self.uncheck(op);
         let old = self.ops[op].operand_range(&self.operands);
         let data = &mut self.ops[op];
         if operands.len() <= old.len() && data.n_operands != MANY {
@@ -155,9 +163,7 @@ impl Func {
     /// The results of `op`.
     #[inline]
     pub fn results(&self, op: Op) -> impl ExactSizeIterator<Item = Value> + DoubleEndedIterator + Clone + use<> {
-        let data = &self.ops[op];
-        let first = data.first_result.expand().map_or(0, |value| value.index());
-        (first..first + usize::from(data.n_results)).map(Value::new)
+        self.ops[op].results()
     }
 
     /// The number of results of `op`.

@@ -98,6 +98,8 @@ impl Func {
     /// Sets the type of `value`.
     pub fn set_value_type(&mut self, value: Value, ty: Type) {
         self.step();
+        // Who uses the value is not on record.
+        self.uncheck_all();
         self.values[value].ty = ty;
     }
 

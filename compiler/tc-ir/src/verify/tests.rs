@@ -8,6 +8,7 @@ use crate::opdef::{OpDef, Opcode, Param, ParamKind, RegionDef, Results};
 use crate::registry::Dialect;
 use crate::{Attr, AttrData, Builder, Func, Name, Op, Registry, Value};
 use std::sync::Arc;
+use tc_support::{Diagnostic, Diagnostics};
 
 const PAIR: Opcode = Opcode::new(1, 0);
 const MANY: Opcode = Opcode::new(1, 1);
@@ -23,6 +24,7 @@ static ROWS: &[OpDef] = &[
         name: "t.pair",
         params: &[Param::pos("a", VALUE), Param::pos("b", VALUE)],
         results: Results::Count(1),
+        verify_alone: Some(of_indices),
         ..OpDef::BASE
     },
     OpDef {
@@ -49,6 +51,14 @@ static ROWS: &[OpDef] = &[
     },
     OpDef { name: "t.end", params: &[Param::pos("values", ParamKind::Values)], terminator: true, ..OpDef::BASE },
 ];
+
+/// Refuses operands of other types than `index`.
+fn of_indices(func: &Func, op: Op, found: &mut Diagnostics) {
+    let is_other = |&operand: &Value| func.value_scalar(operand).is_none_or(|scalar| scalar.elem != crate::Elem::Index);
+    if func.operands(op).iter().any(is_other) {
+        found.push(Diagnostic::error("type", func.op_location(op), "`t.pair` pairs what is not `index`"));
+    }
+}
 
 fn empty() -> Func {
     let mut registry = Registry::new();
@@ -177,5 +187,59 @@ fn ops_have_what_their_rows_declare() {
             _ => n_operands == 0 && n_results == 0 && (1..=2).contains(&n_regions),
         };
         assert_eq!(messages(&func).is_empty(), fits, "case {n}: {:?}", messages(&func));
+    }
+}
+
+/// An edit of an op that was checked is checked again, and one verifier finds what the other does.
+#[test]
+fn what_was_edited_is_checked_again() {
+    type Edit = fn(&mut Func, Op, Op);
+    let edits: [(Edit, &str); 6] = [
+        (|func, pair, _| crate::Rewriter::new(func).set_opcode(pair, BLOCK), "`t.block` takes 0 operands, not 2"),
+        (|func, pair, _| crate::Rewriter::new(func).set_operands(pair, &[]), "`t.pair` takes 2 operands, not 0"),
+        (
+            |func, _, word| crate::Rewriter::new(func).set_attrs(word, crate::Attrs::EMPTY),
+            "`t.word` lacks its attribute `kind`",
+        ),
+        (
+            |func, pair, _| {
+                let x = func.operand(pair, 0);
+                let float = func.scalar_ty(crate::Scalar::of(crate::Elem::F32));
+                crate::Rewriter::new(func).set_type(x, float);
+            },
+            "`t.pair` pairs what is not `index`",
+        ),
+        (
+            |func, pair, _| {
+                let float = func.scalar_ty(crate::Scalar::of(crate::Elem::F32));
+                let body = func.body();
+                let y = func.push_arg(body, float, Some("y"));
+                crate::Rewriter::new(func).set_operand(pair, 1, y);
+            },
+            "`t.pair` pairs what is not `index`",
+        ),
+        (
+            |func, _, _| {
+                push(func, WORD, Made::default());
+            },
+            "`t.word` lacks its attribute `kind`",
+        ),
+    ];
+    for (edit, want) in edits {
+        let mut func = empty();
+        let x = arg(&mut func);
+        let pair = push(&mut func, PAIR, Made { operands: &[x, x], n_results: 1, ..Made::default() });
+        let (kind, word) = (func.name("kind"), func.word_attr("w"));
+        let word = push(&mut func, WORD, Made { attrs: &[(kind, word)], ..Made::default() });
+        assert!(super::verify_edited(&mut func).is_empty());
+        edit(&mut func, pair, word);
+        let mut copy = func.clone();
+        for func in [&mut func, &mut copy] {
+            let edited: Vec<String> = super::verify_edited(func).iter().map(|found| found.message.clone()).collect();
+            assert_eq!(edited, [want]);
+            // What was wrong is not taken for checked.
+            assert_eq!(messages(func), edited);
+            assert!(super::verify_edited(func).has_errors());
+        }
     }
 }

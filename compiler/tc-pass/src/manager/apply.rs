@@ -226,8 +226,8 @@ fn not_preserved(info: &PassInfo, func: &Func, analysis: &str) -> Diagnostic {
 }
 
 /// What the verifier has to say of a function that a pass has changed: all of it is the pass's fault.
-fn broken(info: &PassInfo, func: &Func) -> Diagnostics {
-    let mut found = tc_ir::verify::verify(func);
+fn broken(info: &PassInfo, func: &mut Func) -> Diagnostics {
+    let mut found = tc_ir::verify::verify_edited(func);
     for diagnostic in found.iter_mut().filter(|diagnostic| diagnostic.is_error()) {
         diagnostic.fault = Fault::Bug;
         diagnostic.message = format!("`{}` broke `@{}`: {}", info.name, func.symbol(), diagnostic.message);

@@ -33,8 +33,8 @@ pub(super) fn run(
         n_ops: 0,
     };
     if settings.options.verify {
-        for item in &module.items {
-            run.report.diagnostics.append(tc_ir::verify::verify(item));
+        for item in &mut module.items {
+            run.report.diagnostics.append(tc_ir::verify::verify_edited(item));
         }
         if run.report.diagnostics.has_errors() {
             return run.report;

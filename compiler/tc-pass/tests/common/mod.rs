@@ -123,7 +123,7 @@ static FULL: Form = Form {
         name: "some-op",
         summary: "There is an op.",
         op: None,
-        only: &[],
+        of: tc_ir::form::Ops::Any,
         func: Some(is_full),
         passes: None,
     }],

@@ -164,7 +164,12 @@ pub(super) fn cmp(func: &Func, op: Op, found: &mut Diagnostics) {
     let (lhs, rhs) = (func.value_type(func.operand(op, 0)), func.value_type(func.operand(op, 1)));
     if lhs != rhs || func.as_scalar(lhs).is_none() {
         let (lhs, rhs) = (func.show_type(lhs), func.show_type(rhs));
-        error(func, op, found, format!("cannot compare `{lhs}` with `{rhs}`"));
+        return error(func, op, found, format!("cannot compare `{lhs}` with `{rhs}`"));
+    }
+    let truth = func.as_scalar(lhs).map(|scalar| Scalar { elem: Elem::Bool, ..scalar });
+    let result = func.value_type(func.result(op).expect("the row has one result"));
+    if func.as_scalar(result) != truth {
+        error(func, op, found, format!("a comparison gives `bool`, not `{}`", func.show_type(result)));
     }
 }
 
@@ -191,6 +196,9 @@ pub(super) fn select(func: &Func, op: Op, found: &mut Diagnostics) {
     } else if lhs != rhs || func.as_scalar(lhs).is_none() {
         let (lhs, rhs) = (func.show_type(lhs), func.show_type(rhs));
         error(func, op, found, format!("the arms of `select` have types `{lhs}` and `{rhs}`"));
+    } else if func.result(op).is_some_and(|result| func.value_type(result) != lhs) {
+        let result = func.show_type(func.value_type(func.result(op).expect("it was just seen")));
+        error(func, op, found, format!("`select` of `{}` cannot be `{result}`", func.show_type(lhs)));
     }
 }
 

@@ -45,11 +45,11 @@ tc_ir::dialect! {
 
     /// Reads an element; with a vector for its last index, several. Out of range is an error.
     Load LOAD "load" (buffer: place(Read), indices: values, aligned: int key opt)
-    { results: Results::Count(1), infer: Infer::By(verify::infer_load), effect: Effect::NOT_SPECULATABLE, role: Role::Load, verify: Some(verify::load) }
+    { results: Results::Count(1), infer: Infer::By(verify::infer_load), effect: Effect::NOT_SPECULATABLE, role: Role::Load, verify_alone: Some(verify::load) }
 
     /// Writes an element; with a vector for its last index, several. Out of range is an error.
     Store STORE "store" (buffer: place(Write), indices: values, value: value, aligned: int key opt)
-    { effect: Effect::NOT_SPECULATABLE, role: Role::Store, verify: Some(verify::store) }
+    { effect: Effect::NOT_SPECULATABLE, role: Role::Store, verify_alone: Some(verify::store) }
 
     /// Combines an element of global or shared memory with `value`, atomically, as `kind` says: `add`, `min`, `max`, `and`, `or`, `xor`. Updates of one kind, as numbers of one type, are no race with each other, and not ordered: sums of floats are rounded in any order. Out of range is an error.
     AtomicRmw ATOMIC_RMW "atomic_rmw" (element: place(ReadWrite), value: value, kind: word key)
