@@ -120,8 +120,19 @@ const BATCHED: &[(&str, i64)] =
     &[("batch", 2), ("m", 70), ("n", 72), ("k", 80), ("blocks", 2), ("rows", 64), ("columns", 64), ("stages", 3)];
 const SCALED_ROWS: &[(&str, i64)] =
     &[("m", 70), ("n", 136), ("k", 144), ("blocks", 2), ("rows", 64), ("columns", 128), ("group", 4), ("stages", 3)];
-const SCALED_BLOCKS: &[(&str, i64)] =
-    &[("m", 70), ("n", 136), ("blocks_of_k", 2), ("blocks", 2), ("rows", 64), ("group", 4), ("stages", 3)];
+/// Rows of scales that no bulk copy takes, and such that one takes.
+const SCALED_BLOCKS: &[(&str, i64)] = &[
+    ("m", 70),
+    ("n", 136),
+    ("blocks_of_k", 2),
+    ("blocks", 2),
+    ("rows", 64),
+    ("group", 4),
+    ("stages", 3),
+    ("along", 0),
+];
+const SCALED_ALONG: &[(&str, i64)] =
+    &[("m", 72), ("n", 136), ("blocks_of_k", 4), ("blocks", 2), ("rows", 64), ("group", 4), ("stages", 3)];
 /// Ragged tiles, and a last step of 16 numbers.
 const PRODUCT_PIECES: &[(&str, i64)] =
     &[("m", 70), ("n", 136), ("k", 80), ("blocks", 2), ("rows", 64), ("group", 4), ("stages", 2)];
@@ -207,6 +218,7 @@ const ALL: &[Small] = &[
     small("hopper/batched", "batched_f16", "persistent", BATCHED, "sm_90a"),
     small("hopper/scaled", "product_f8_rows", "persistent", SCALED_ROWS, "sm_90a"),
     small("hopper/scaled", "product_f8_blocks", "persistent", SCALED_BLOCKS, "sm_90a"),
+    small("hopper/scaled", "product_f8_blocks", "persistent", SCALED_ALONG, "sm_90a"),
     small("hopper/rows", "rms_product", "persistent", ROWS, "sm_90a"),
     small("hopper/rows", "attention_tile", "one_tile", ONE_TILE, "sm_90a"),
     small("hopper/attention", "full_64", "", ATTENTION, "sm_90a"),

@@ -94,47 +94,64 @@ fn lay_out(func: &mut Func, copy: &Copy) {
 fn move_boxes(func: &mut Func, copy: &mut Copy, map: Value) -> u64 {
     let sides = copy.box_extents();
     let last = sides.len() - 1;
-    let (mut n_copies, parts) = (0, if last > 0 { copy.sides[0] / copy.rows } else { 1 });
-    for part in 0..parts {
-        for panel in 0..copy.sides[last] / copy.panel {
-            let mut offsets = vec![0; sides.len()];
-            offsets[0] += if last > 0 { part * copy.rows } else { 0 };
-            offsets[last] += panel * copy.panel;
-            let mut b = Builder::before(func, copy.root);
-            let shared = place(&mut b, copy, &offsets);
-            let mut box_starts = Vec::new();
-            for ((&start, &offset), &step) in copy.starts.iter().zip(&offsets).zip(&copy.steps) {
-                let offset = copy.algebra.analyzer.pool.int(offset * step);
-                let at = copy.algebra.analyzer.pool.add(start, offset);
-                let at = copy.algebra.analyzer.simplify(at);
-                box_starts.push(build_index(&mut b, &copy.algebra, at));
-            }
-            let boxed = build_region(&mut b, map, &box_starts, &sides);
-            match copy.way {
-                Way::In => {
-                    let operands = [OperandSegment::One(shared), OperandSegment::One(boxed), OperandSegment::Many(&[])];
-                    b.build_segments(tma::LOAD, &operands, &[], &[]);
+    let parts = if last > 0 { copy.sides[0] / copy.rows } else { 1 };
+    let (n_apart, n_panels) = (copy.apart.map_or(1, |dim| copy.sides[dim]), copy.sides[last] / copy.panel);
+    for one in 0..n_apart {
+        for part in 0..parts {
+            for panel in 0..n_panels {
+                let mut offsets = vec![0; sides.len()];
+                offsets[0] += if last > 0 { part * copy.rows } else { 0 };
+                offsets[last] += panel * copy.panel;
+                if let Some(dim) = copy.apart {
+                    offsets[dim] = one;
                 }
-                Way::Out => drop(tma::Store::build(&mut b, boxed, shared, &[], &[])),
+                move_box(func, copy, map, &offsets);
             }
-            n_copies += 1;
         }
     }
-    n_copies
+    (n_apart * parts * n_panels).unsigned_abs()
+}
+
+/// The copy of the box that starts at `offsets` of all that is copied.
+fn move_box(func: &mut Func, copy: &mut Copy, map: Value, offsets: &[i64]) {
+    let mut b = Builder::before(func, copy.root);
+    let shared = place(&mut b, copy, offsets);
+    let mut box_starts = Vec::new();
+    for ((&start, &offset), &step) in copy.starts.iter().zip(offsets).zip(&copy.steps) {
+        let offset = copy.algebra.analyzer.pool.int(offset * step);
+        let at = copy.algebra.analyzer.pool.add(start, offset);
+        let at = copy.algebra.analyzer.simplify(at);
+        box_starts.push(build_index(&mut b, &copy.algebra, at));
+    }
+    let boxed = build_region(&mut b, map, &box_starts, &copy.box_extents());
+    match copy.way {
+        Way::In => {
+            let operands = [OperandSegment::One(shared), OperandSegment::One(boxed), OperandSegment::Many(&[])];
+            b.build_segments(tma::LOAD, &operands, &[], &[]);
+        }
+        Way::Out => drop(tma::Store::build(&mut b, boxed, shared, &[], &[])),
+    }
 }
 
 /// Where in the buffer the elements of the box go that starts at `offsets` of all that is copied.
 fn place(b: &mut Builder<'_>, copy: &mut Copy, offsets: &[i64]) -> Value {
-    let plain = copy.lengths == copy.sides;
-    let lengths = match plain {
+    let plain = copy.lengths == copy.sides && copy.apart.is_none();
+    let mut lengths: Vec<i64> = match plain {
         true => copy.box_extents(),
         // Rows of all of the box, in the dimensions that the buffer has; only panels divide them.
         false => copy.lengths[..copy.lengths.len() - 1].iter().copied().chain([copy.panel]).collect(),
     };
+    if copy.apart.is_some() {
+        lengths[0] = 1;
+    }
     let n_dims = copy.offsets.len();
     let mut starts = Vec::with_capacity(n_dims);
     for dim in 0..n_dims {
-        let of_box = if plain { offsets.get(dim) } else { offsets.last().filter(|_| dim + 1 == n_dims) };
+        let of_box = match copy.apart {
+            Some(apart) if dim == 0 => Some(&offsets[apart]),
+            _ if plain => offsets.get(dim),
+            _ => offsets.last().filter(|_| dim + 1 == n_dims),
+        };
         let of_box = copy.algebra.analyzer.pool.int(of_box.copied().unwrap_or(0));
         let start = copy.algebra.analyzer.pool.add(copy.offsets[dim], of_box);
         let start = copy.algebra.analyzer.simplify(start);

@@ -35,6 +35,8 @@ pub(super) struct Copy {
     pub(super) algebra: Algebra,
     /// How far an element of the box is from the next, in each dimension of the tensor.
     pub(super) steps: Vec<i64>,
+    /// See [`Place::apart`].
+    pub(super) apart: Option<usize>,
     /// The extents of all that is copied, in each dimension of the tensor.
     pub(super) sides: Vec<i64>,
     /// The extents of the buffer.
@@ -95,6 +97,9 @@ impl Copy {
         if sides.len() > 1 {
             sides[0] = self.rows;
         }
+        if let Some(dim) = self.apart {
+            sides[dim] = 1;
+        }
         if let Some(last) = sides.last_mut() {
             *last = self.panel;
         }
@@ -135,7 +140,7 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
     let found = access.place(func, &mut algebra, of_buffer, of_tensor);
     let mut place = found.map_err(|(text, help)| refuse(store, text, help))?;
     let shape = join::join(func, &mut algebra, &mut place, tensor);
-    let Place { starts, sides, steps, offsets, lengths } = place;
+    let Place { starts, sides, steps, apart, offsets, lengths } = place;
     if let Some(var) = of_thread(func, store, of_tensor, way) {
         let text = format!(
             "the box that {} `{name}` differs between the threads of a {}, by `{}`",
@@ -210,7 +215,7 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
         ));
     }
     let (swizzle, panel) = layout::row(func, alloc, way.key(), elem, &extents)?;
-    let rows = layout::rows_of_box(&sides, (&extents, panel), elem, swizzle).ok_or_else(|| {
+    let rows = layout::rows_of_box((&sides, apart), (&extents, panel), elem, swizzle).ok_or_else(|| {
         let begins = align_of_box(swizzle);
         let text = format!(
             "`{name}` takes several boxes, as a side of one has at most {} elements, and none of its parts begins at a \
@@ -236,6 +241,7 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
         starts,
         algebra,
         steps,
+        apart,
         sides,
         extents,
         offsets,

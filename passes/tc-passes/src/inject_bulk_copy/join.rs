@@ -41,6 +41,8 @@ pub(super) fn join(func: &Func, algebra: &mut Algebra, place: &mut Place, tensor
         // Of the outer dimension the box has one element, so the inner one tells what it is.
         place.starts.remove(dim);
         place.sides.remove(dim - 1);
+        // The joined dimension has the inner one's elements.
+        place.apart = place.apart.map(|apart| if apart >= dim { apart - 1 } else { apart });
         place.steps.remove(dim - 1);
         shape[dim - 1] = Dim::Joined(outer.saturating_mul(inner));
         shape.remove(dim);

@@ -104,15 +104,24 @@ pub(super) fn starts_at_grain(algebra: &mut Algebra, starts: &[Expr], elem: Elem
 
 /// The most elements of the first dimension of the tensor that one copy moves, of all that `sides` say; `None` where none
 /// will do.
-pub(super) fn rows_of_box(sides: &[i64], (extents, panel): (&[i64], i64), elem: Elem, swizzle: i64) -> Option<i64> {
+pub(super) fn rows_of_box(
+    (sides, apart): (&[i64], Option<usize>),
+    (extents, panel): (&[i64], i64),
+    elem: Elem,
+    swizzle: i64,
+) -> Option<i64> {
     let (Some(&first), true) = (sides.first(), sides.len() > 1) else { return Some(1) };
     let mut row = sides.to_vec();
     (row[0], row[sides.len() - 1]) = (1, panel);
+    if let Some(dim) = apart {
+        row[dim] = 1;
+    }
     let bytes = row.iter().fold(i64::from(elem.bytes()), |product, &side| product.saturating_mul(side));
-    let fits =
-        |&part: &i64| first % part == 0 && (part == first || part.saturating_mul(bytes) % align_of_box(swizzle) == 0);
+    let begins_right = |part: i64| part.saturating_mul(bytes) % align_of_box(swizzle) == 0;
+    let fits = |&part: &i64| first % part == 0 && (part == first && apart.is_none() || begins_right(part));
     // Where the buffer has other dimensions than the tensor, it is not divided.
-    (1..=MAX_BOX.min(first)).rev().find(fits).filter(|&part| part == first || sides == extents)
+    let whole = |&part: &i64| part == first || (sides == extents && apart.is_none());
+    (1..=MAX_BOX.min(first)).rev().find(fits).filter(whole)
 }
 
 /// Does what lies at `offsets` of the buffer begin where a box may, in each panel?

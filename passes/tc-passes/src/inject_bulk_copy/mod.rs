@@ -38,7 +38,8 @@
 //!
 //! 1. Find the store that fills the buffer, and the loops around it inside the alloc's region. Each index of the tensor is
 //!    a loop's variable, or up to 8 times it (`steps`), plus what no loop or thread changes: a box. The buffer takes its
-//!    elements in their order, row by row, in as many dimensions as it has. A condition around the store goes: what the box
+//!    elements in their order, row by row, in as many dimensions as it has; or its first dimension is another one of the
+//!    tensor's, and a box is copied for each element of that. A condition around the store goes: what the box
 //!    has beyond it is either in the tensor, and never read, or zero. So does one around the load that stores zero where it
 //!    does not hold, if it holds for all elements inside of the tensor, as for the padding of a convolution.
 //! 2. Choose the width of a row: that of the directive, or the widest of 128, 64 and 32 bytes that divides the last

@@ -7,6 +7,7 @@ use tc_dialects::tma::MAX_STEP;
 use tc_ir::{Func, Op, Value};
 
 /// A copy by loops.
+#[derive(Clone, Copy)]
 pub(super) struct Access<'a> {
     /// The loops that copy.
     pub(super) loops: &'a [Op],
@@ -24,6 +25,8 @@ pub(super) struct Place {
     pub(super) sides: Vec<i64>,
     /// How far an element of the box is from the next.
     pub(super) steps: Vec<i64>,
+    /// The dimension of the tensor that is the buffer's first one: its elements are copied one by one.
+    pub(super) apart: Option<usize>,
     /// Where what is copied lies in each dimension of the buffer, and how long it is.
     pub(super) offsets: Vec<Expr>,
     pub(super) lengths: Vec<i64>,
@@ -79,9 +82,13 @@ impl Access<'_> {
         let of_vars: Vec<Option<Var>> = of_dims.iter().map(|of| of.map(|nth| vars[nth])).collect();
         if let Some(lengths) = lengths
             && same_rows
-            && self.follows(algebra, (&to, &offsets), &sides, &of_vars)
         {
-            return Ok(Place { starts, sides, steps, offsets, lengths });
+            if self.follows(algebra, (&to, &offsets), &sides, &of_vars) {
+                return Ok(Place { starts, sides, steps, apart: None, offsets, lengths });
+            }
+            if let Some(dim) = self.apart(algebra, (&to, &offsets), &sides, &of_vars) {
+                return Ok(Place { starts, sides, steps, apart: Some(dim), offsets, lengths });
+            }
         }
         // In equally many dimensions, the first one that differs says more.
         let differs = |&dim: &usize| match of_dims[dim] {
@@ -128,6 +135,27 @@ impl Access<'_> {
             left /= *length;
         }
         (left == 1).then_some(lengths)
+    }
+
+    /// The dimension of the tensor that is the buffer's first one, if the rest of the buffer takes the rest of the box row by
+    /// row.
+    fn apart(
+        &self,
+        algebra: &mut Algebra,
+        (to, offsets): (&[Expr], &[Expr]),
+        sides: &[i64],
+        of_dims: &[Option<Var>],
+    ) -> Option<usize> {
+        let &[first, ref rest @ ..] = to else { return None };
+        let is_first = |of: &Option<Var>| of.is_some_and(|var| algebra.analyzer.pool.var(var) == first);
+        let dim = of_dims.iter().position(is_first).filter(|&dim| (1..sides.len() - 1).contains(&dim))?;
+        let (mut sides, mut of_dims) = (sides.to_vec(), of_dims.to_vec());
+        if sides[dim] != self.extents[0] {
+            return None;
+        }
+        (sides[dim], of_dims[dim]) = (1, None);
+        let one = Access { extents: &self.extents[1..], ..*self };
+        one.follows(algebra, (rest, &offsets[1..]), &sides, &of_dims).then_some(dim)
     }
 
     /// Is the position in the buffer, row by row, that in the box, beyond where it starts?
