@@ -212,7 +212,7 @@ tc_ir::dialect! {
 
     /// The vector that holds one value in every lane.
     Broadcast BROADCAST "broadcast" (value: value, lanes: int)
-    { results: Results::Count(1), infer: Infer::By(verify::infer_broadcast), short: Some("broadcast") }
+    { results: Results::Count(1), infer: Infer::By(verify::infer_broadcast), short: Some("broadcast"), verify_alone: Some(verify::broadcast) }
 }
 
 const X: Term = Term::X;

@@ -100,6 +100,11 @@ pub(super) fn truths(func: &Func, op: Op, found: &mut Diagnostics) {
     same(func, op, found, "truth values", |kind| kind == ElemKind::Bool);
 }
 
+/// The result is of what the operand is.
+pub(super) fn broadcast(func: &Func, op: Op, found: &mut Diagnostics) {
+    same(func, op, found, "numbers or truth values", |_| true);
+}
+
 fn same(func: &Func, op: Op, found: &mut Diagnostics, what: &str, accepts: impl Fn(ElemKind) -> bool) {
     let operands = func.operands(op);
     let first = func.value_type(operands[0]);
@@ -126,11 +131,13 @@ fn same(func: &Func, op: Op, found: &mut Diagnostics, what: &str, accepts: impl 
             );
         }
     }
-    // A ramp's result has more lanes than its operands.
+    // The result of a ramp or a broadcast has more lanes than the operands.
+    let widens = matches!(func.opcode(op), super::RAMP | super::BROADCAST);
+    let fits = |result: Scalar, first: Scalar| result.elem == first.elem && (widens || result.lanes == first.lanes);
     if let Some(result) = func.result(op)
-        && let (Some(result), Some(first)) = (func.value_scalar(result), func.as_scalar(first))
-        && (result.elem != first.elem || (result.lanes != first.lanes && func.opcode(op) != super::RAMP))
+        && !func.value_scalar(result).zip(func.as_scalar(first)).is_some_and(|(result, first)| fits(result, first))
     {
+        let (first, result) = (func.show_type(first), func.show_type(func.value_type(result)));
         error(func, op, found, format!("`{}` of `{first}` cannot be `{result}`", func.op_name(op)));
     }
 }
@@ -187,18 +194,17 @@ pub(super) fn select(func: &Func, op: Op, found: &mut Diagnostics) {
     let (lhs, rhs) = (func.value_type(func.operand(op, 1)), func.value_type(func.operand(op, 2)));
     let lanes = func.as_scalar(lhs).map_or(1, |scalar| scalar.lanes);
     if !func.as_scalar(condition).is_some_and(|c| c.elem == Elem::Bool && (c.lanes == 1 || c.lanes == lanes)) {
-        error(
-            func,
-            op,
-            found,
-            format!("the condition of `select` must be `bool`, not `{}`", func.show_type(condition)),
-        );
-    } else if lhs != rhs || func.as_scalar(lhs).is_none() {
+        let condition = func.show_type(condition);
+        return error(func, op, found, format!("the condition of `select` must be `bool`, not `{condition}`"));
+    }
+    if lhs != rhs || func.as_scalar(lhs).is_none() {
         let (lhs, rhs) = (func.show_type(lhs), func.show_type(rhs));
-        error(func, op, found, format!("the arms of `select` have types `{lhs}` and `{rhs}`"));
-    } else if func.result(op).is_some_and(|result| func.value_type(result) != lhs) {
-        let result = func.show_type(func.value_type(func.result(op).expect("it was just seen")));
-        error(func, op, found, format!("`select` of `{}` cannot be `{result}`", func.show_type(lhs)));
+        return error(func, op, found, format!("the arms of `select` have types `{lhs}` and `{rhs}`"));
+    }
+    let result = func.value_type(func.result(op).expect("the row has one result"));
+    if result != lhs {
+        let (lhs, result) = (func.show_type(lhs), func.show_type(result));
+        error(func, op, found, format!("`select` of `{lhs}` cannot be `{result}`"));
     }
 }
 
