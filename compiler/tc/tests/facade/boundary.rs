@@ -1,4 +1,4 @@
-//! What no caller of the facade may see: a panic, an overflow of a small stack.
+//! What no caller of the facade may see: a panic, an overflow of a small stack, a program of wrong types.
 
 use tc::ir::Func;
 use tc::pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -129,4 +129,25 @@ fn calls_inside_one_big_stack_stay_there() {
     })
     .expect("nothing panics");
     assert!(here == inner && here != outside);
+}
+
+/// In the generic form the types of results are written, and may be wrong. (The short form leaves them out.)
+#[test]
+fn results_of_other_types_than_the_operands_are_refused() {
+    let cases = [
+        ("arith.add(x, x) : f32[4]", "`arith.add` of `f32` cannot be `f32[4]`"),
+        ("arith.cmp(n, n, predicate = lt) : i32", "a comparison gives `bool`, not `i32`"),
+        ("arith.select(d, x, x) : f32[8]", "`select` of `f32` cannot be `f32[8]`"),
+        ("arith.broadcast(x, lanes = 4) : i32x4", "`arith.broadcast` of `f32` cannot be `i32x4`"),
+        ("arith.broadcast(x, lanes = 4) : f32[8]", "`arith.broadcast` of `f32` cannot be `f32[8]`"),
+    ];
+    let parse = |line: &str| {
+        let head = "tir.func @f(A: f32[8], n: i32) {\n  x = A[0]\n  d = arith.cmp(n, n, predicate = lt) : bool\n";
+        Compiler::new().parse("f.tir", &format!("{head}  y = {line}\n}}\n"))
+    };
+    assert!(parse("arith.broadcast(x, lanes = 4) : f32x4").is_ok());
+    for (line, want) in cases {
+        let text = parse(line).expect_err(line).text();
+        assert!(text.contains(want), "{line}: {text}");
+    }
 }
