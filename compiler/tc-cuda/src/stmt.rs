@@ -6,6 +6,7 @@ use crate::kernel::Kernel;
 use crate::literals;
 use crate::shuffle::WARP;
 use std::rc::Rc;
+use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_dialects::update::UpdateKind;
 use tc_dialects::{gpu, mbarrier, mma, tma, wgmma, wmma};
@@ -331,6 +332,8 @@ impl Kernel<'_> {
                 self.out.line(&format!("#pragma unroll {}", factor.clamp(1, i32::MAX.into())));
             }
             _ if self.facts.picks_registers(op) => self.out.line("#pragma unroll"),
+            // Nvcc copies such a loop for each of its few iterations, and a producer has few registers.
+            _ if const_extent(func, op).is_some() && tma::fills_slots(func, op) => self.out.line("#pragma unroll 1"),
             _ => {}
         }
         let mark = self.names.enter();

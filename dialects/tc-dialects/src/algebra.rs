@@ -129,6 +129,7 @@ impl Algebra {
         let last = end.max().map(|end| end.saturating_sub(1).max(start.min().unwrap_or(i64::MIN)));
         let var = self.declare(func, func.region_args(func.op_regions(op)[0])[0]);
         self.analyzer.bind_range(var, start.min(), last);
+        self.enter_carried(func, op);
     }
 
     /// Declares what holds in the body of the loop `op`, a `tir.for`: its variable lies between its bounds.
@@ -139,6 +140,23 @@ impl Algebra {
         let var = self.declare(func, iv);
         let extent = self.analyzer.pool.sub(hi, lo);
         self.analyzer.bind(var, lo, extent);
+        self.enter_carried(func, op);
+    }
+
+    /// Declares the ranges of counters that the loop `op` carries and that go round.
+    fn enter_carried(&mut self, func: &Func, op: Op) {
+        let (body, inits) = (func.op_regions(op)[0], &func.operands(op)[2..]);
+        let carried = func.region_args(body)[1..].iter().zip(inits).zip(func.yielded(body));
+        for ((&arg, &init), &next) in carried {
+            let round = func.def_op(next).filter(|&def| func.opcode(def) == arith::MOD);
+            let Some(end @ 1..) = round.and_then(|def| func.const_int(func.operand(def, 1))) else { continue };
+            let init = self.expr(func, init);
+            let init = self.analyzer.bounds(init);
+            if let (Some(0..), Some(most)) = (init.min(), init.max()) {
+                let var = self.declare(func, arg);
+                self.analyzer.bind_range(var, Some(0), Some(most.max(end - 1)));
+            }
+        }
     }
 
     /// Takes the condition `value` to hold, or not to, until the analyzer's scope ends.

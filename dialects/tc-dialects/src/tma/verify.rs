@@ -148,6 +148,12 @@ pub fn load_barrier(func: &Func, op: Op) -> Option<Value> {
     func.operands(op).get(2).copied()
 }
 
+/// Does each iteration of the loop `op` fill a slot: are there, in its body itself, loads that report their bytes?
+pub fn fills_slots(func: &Func, op: Op) -> bool {
+    let is_load = |op: Op| func.opcode(op) == super::LOAD && load_barrier(func, op).is_some();
+    func.op_regions(op).iter().any(|&region| func.ops(region).any(is_load))
+}
+
 /// Why a box of these extents, of elements of `elem` that lie `steps` apart, is none that can be copied: the message, and the
 /// help.
 pub fn unfit_box(extents: &[i64], steps: &[i64], elem: Elem, swizzle: Option<i64>) -> Option<(String, String)> {
@@ -192,26 +198,23 @@ pub fn unfit_box(extents: &[i64], steps: &[i64], elem: Elem, swizzle: Option<i64
     }
 }
 
-/// Are the extents of `shape` those of `base` in their order, some neighbours multiplied?
-fn joins(func: &Func, base: &[Attr], shape: &[Attr]) -> bool {
-    let mut left = base.iter();
-    let joined = shape.iter().all(|&extent| {
-        let Some(&first) = left.next() else { return false };
-        if first == extent {
-            return true;
+/// Are the extents of `shape` those of `base` in their order, some neighbours multiplied and divided anew?
+fn regroups(func: &Func, base: &[Attr], shape: &[Attr]) -> bool {
+    let (mut base, mut shape) = (base.iter(), shape.iter());
+    let next = |of: &mut std::slice::Iter<'_, Attr>, product: i64| func.as_int(*of.next()?)?.checked_mul(product);
+    while let (Some(&one), Some(&other)) = (base.as_slice().first(), shape.as_slice().first()) {
+        if one == other {
+            (base.next(), shape.next());
+            continue;
         }
-        let (Some(wanted), Some(mut product)) = (func.as_int(extent), func.as_int(first)) else { return false };
-        while product != wanted {
-            let Some(next) = left.as_slice().first().and_then(|&next| func.as_int(next)) else { return false };
-            left.next();
-            match product.checked_mul(next) {
-                Some(larger) => product = larger,
-                None => return false,
-            }
+        let (Some(mut p), Some(mut q)) = (next(&mut base, 1), next(&mut shape, 1)) else { return false };
+        while p != q {
+            let (of, least) = if p < q { (&mut base, &mut p) } else { (&mut shape, &mut q) };
+            let Some(larger) = next(of, *least) else { return false };
+            *least = larger;
         }
-        true
-    });
-    joined && left.all(|&extent| func.as_int(extent) == Some(1))
+    }
+    base.chain(shape).all(|&extent| func.as_int(extent) == Some(1))
 }
 
 pub(super) fn map(func: &Func, op: Op, found: &mut Diagnostics) {
@@ -240,7 +243,7 @@ pub(super) fn map(func: &Func, op: Op, found: &mut Diagnostics) {
         let text = format!("a map is of the numbers of its tensor, `{}`, not `{shown}`", func.show_type(base_elem));
         return found.push(error(func, op, "type", text));
     };
-    if base_shape.len() != 1 && !joins(func, base_shape, shape) {
+    if base_shape.len() != 1 && !regroups(func, base_shape, shape) {
         let text = format!(
             "`{}` has the type `{}`, and the map `{shown}`",
             func.value_text(base),
@@ -248,7 +251,7 @@ pub(super) fn map(func: &Func, op: Op, found: &mut Diagnostics) {
         );
         found.push(
             error(func, op, "extent", text)
-                .help("give the map the extents of its tensor; neighbouring ones may be multiplied"),
+                .help("give the map the extents of its tensor; neighbouring ones may be multiplied, and divided anew"),
         );
     }
     let Some(extents) = box_extents(func, op).filter(|extents| extents.len() == shape.len()) else {

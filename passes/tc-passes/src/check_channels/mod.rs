@@ -39,7 +39,7 @@
 //! 4. Report a deadlock with all that wait; an arrival at a phase that has all of its own; a barrier that is used before it
 //!    is ready, or made ready twice, or out of the bounds of its array; at the end phases begun and not completed, and slots
 //!    that were filled and not waited for.
-//! 5. Where control depends on the block, run each block, up to 64 of them. Blocks of a cluster are run together. One of
+//! 5. Where control depends on the block, run each block, up to 256 of them. Blocks of a cluster are run together. One of
 //!    them may not end before another has arrived at its barrier for the last time: it waits for that phase, or all pass a
 //!    barrier of the cluster.
 //!
@@ -92,7 +92,7 @@ pub const INFO: PassInfo = PassInfo {
 pub struct CheckChannels;
 
 /// The most blocks that are run.
-const MAX_BLOCKS: u64 = 64;
+const MAX_BLOCKS: u64 = 256;
 
 impl FuncPass for CheckChannels {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {

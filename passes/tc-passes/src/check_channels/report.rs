@@ -4,6 +4,7 @@ use super::run::{Block, Key, MAX_STEPS, Strand, Wait};
 use super::skeleton::is_launch;
 use super::threads::Threads;
 use crate::analysis::launch::loop_var;
+use tc_dialects::algebra::Algebra;
 use tc_dialects::tir;
 use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op, Value};
@@ -65,8 +66,10 @@ pub(super) fn too_long(block: &Block<'_, '_>, strand: &Strand) -> Diagnostic {
     let outermost = std::iter::once(strand.at).chain(ancestors(func, strand.at)).filter(is_loop).last();
     let of = if outermost.is_some() { "of this loop" } else { "of this kernel" };
     let mut text = format!("the barriers {of} take more than {MAX_STEPS} steps to check: in block {}", block.number);
-    if let (Some(op), Some(&(_, at))) = (outermost, strand.loops.first()) {
-        text += &format!(" they lead to `{}` = {at}, where", func.value_text(loop_var(func, op)));
+    let var = outermost.map(|op| loop_var(func, op));
+    let known = |var: Value| strand.numbers.iter().find(|&&(of, _)| of == Algebra::var(var));
+    if let Some((var, &(_, at))) = var.and_then(|var| Some((var, known(var)?))) {
+        text += &format!(" they lead to `{}` = {at}, where", func.value_text(var));
     }
     let ways = block.strands.iter().filter(|strand| !strand.is_done()).count();
     text += &match ways {

@@ -49,8 +49,19 @@ pub(super) enum Wait {
 struct Frame {
     /// The next op.
     next: Option<Op>,
-    /// A loop, its region, and the value after the last.
-    around: Option<(Var, Region, i64)>,
+    /// The loop whose body it is.
+    around: Option<Around>,
+}
+
+/// A loop on the way.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Around {
+    op: Op,
+    region: Region,
+    /// The value after the last.
+    end: i64,
+    /// How many numbers were known outside of it; the first after them is that of its variable.
+    known: usize,
 }
 
 /// Threads that go the same way.
@@ -59,7 +70,8 @@ pub(super) struct Strand {
     pub(super) threads: Threads,
     /// The number of their block in the cluster.
     pub(super) rank: i64,
-    pub(super) loops: Vec<(Var, i64)>,
+    /// Those of loops: their variables, what they carry, and what they have ended with.
+    pub(super) numbers: Vec<(Var, i64)>,
     frames: Vec<Frame>,
     /// The op that it came to last.
     pub(super) at: Op,
@@ -93,7 +105,7 @@ pub(super) fn run(skeleton: &mut Skeleton<'_>, number: u64) -> Result<(), Stop> 
     // Nothing stands behind the root: it is left by its own end.
     let first = |rank: i64| {
         let frames = vec![Frame { next: Some(root), around: None }];
-        Strand { threads, rank, loops: Vec::new(), frames, at: root, waits: Wait::Nothing }
+        Strand { threads, rank, numbers: Vec::new(), frames, at: root, waits: Wait::Nothing }
     };
     let (barriers, strands) = (FxHashMap::default(), (0..skeleton.cluster).map(first).collect());
     let (number, epochs) = (number * skeleton.cluster as u64, vec![0; skeleton.cluster as usize]);
@@ -159,7 +171,7 @@ impl Block<'_, '_> {
         let strand = &self.strands[nth];
         let is_same = |other: &Strand| {
             let place = |strand: &Strand| (strand.rank, strand.waits);
-            (&other.frames, &other.loops, place(other)) == (&strand.frames, &strand.loops, place(strand))
+            (&other.frames, &other.numbers, place(other)) == (&strand.frames, &strand.numbers, place(strand))
         };
         self.skeleton.steps += nth as u64;
         let Some(other) = (0..nth).find(|&other| is_same(&self.strands[other])) else { return false };
@@ -205,17 +217,7 @@ impl Block<'_, '_> {
             let Some(frame) = strand.frames.last_mut() else { return Ok(()) };
             let Some(op) = frame.next else {
                 match frame.around {
-                    Some((var, region, end)) => {
-                        let value = strand.loops.last_mut().expect("a loop has a variable");
-                        debug_assert!(value.0 == var);
-                        value.1 += 1;
-                        if value.1 < end {
-                            frame.next = func.first_op(region);
-                        } else {
-                            strand.loops.pop();
-                            strand.frames.pop();
-                        }
-                    }
+                    Some(around) => self.end_iteration(nth, around)?,
                     None => drop(strand.frames.pop()),
                 }
                 self.count(1, nth)?;
@@ -250,12 +252,9 @@ impl Block<'_, '_> {
             tir::FOR => {
                 let bounds = [func.operand(op, 0), func.operand(op, 1)];
                 let [lo, hi] = [self.one(nth, bounds[0])?, self.one(nth, bounds[1])?];
-                let region = func.op_regions(op)[0];
-                if lo < hi {
-                    let var = Algebra::var(loop_var(func, op));
-                    self.strands[nth].loops.push((var, lo));
-                    self.enter(nth, region, Some((var, region, hi)));
-                }
+                let inits = func.operands(op)[2..].to_vec();
+                let carried = self.carried(nth, func.region_args(func.op_regions(op)[0])[1..].iter(), &inits)?;
+                self.begin_loop(nth, op, (lo, hi), carried)?;
             }
             tir::IF => self.branch(nth, op)?,
             gpu::BARRIER if is_warpgroup_barrier(func, op) => self.strands[nth].waits = Wait::Warpgroup(op),
@@ -322,7 +321,72 @@ impl Block<'_, '_> {
         Ok(())
     }
 
-    fn enter(&mut self, nth: usize, region: Region, around: Option<(Var, Region, i64)>) {
+    /// Those of `args`, of a loop or behind it, that are integers and known to be alike in all threads of the strand, by the
+    /// `values` that they get.
+    fn carried<'v>(
+        &mut self,
+        nth: usize,
+        args: impl Iterator<Item = &'v Value>,
+        values: &[Value],
+    ) -> Result<Vec<(Var, i64)>, Stop> {
+        let func = self.skeleton.func;
+        let mut known = Vec::new();
+        for (&arg, &value) in args.zip(values) {
+            if !func.value_scalar(value).is_some_and(|scalar| scalar.elem.is_int()) {
+                continue;
+            }
+            let strand = &self.strands[nth];
+            let at = Point { numbers: &strand.numbers, block: self.number + strand.rank as u64 };
+            // What data decide is missed where it is asked for.
+            if let Some(&[(number, _)]) = self.skeleton.numbers(value, &strand.threads, &at).as_deref() {
+                known.push((Algebra::var(arg), number));
+            }
+            self.count(1, nth)?;
+        }
+        Ok(known)
+    }
+
+    /// Lets strand number `nth` go through the loop `op` from `lo` on, or go on behind it.
+    fn begin_loop(&mut self, nth: usize, op: Op, (lo, hi): (i64, i64), carried: Vec<(Var, i64)>) -> Result<(), Stop> {
+        let func = self.skeleton.func;
+        let region = func.op_regions(op)[0];
+        let strand = &mut self.strands[nth];
+        let known = strand.numbers.len();
+        if lo < hi {
+            strand.numbers.push((Algebra::var(loop_var(func, op)), lo));
+            strand.numbers.extend(carried);
+            self.enter(nth, region, Some(Around { op, region, end: hi, known }));
+        } else {
+            let results: Vec<Value> = func.results(op).collect();
+            let numbers = self.carried(nth, results.iter(), &func.operands(op)[2..].to_vec())?;
+            self.strands[nth].numbers.extend(numbers);
+        }
+        Ok(())
+    }
+
+    /// Lets strand number `nth` begin the next iteration of a loop, or leave it.
+    fn end_iteration(&mut self, nth: usize, around: Around) -> Result<(), Stop> {
+        let func = self.skeleton.func;
+        let next = self.strands[nth].numbers[around.known].1 + 1;
+        let yielded = func.yielded(around.region).to_vec();
+        let results: Vec<Value> = func.results(around.op).collect();
+        let args = func.region_args(around.region)[1..].to_vec();
+        let carried = self.carried(nth, if next < around.end { args.iter() } else { results.iter() }, &yielded)?;
+        let strand = &mut self.strands[nth];
+        strand.numbers.truncate(around.known);
+        if next < around.end {
+            strand.numbers.push((Algebra::var(loop_var(func, around.op)), next));
+            if let Some(frame) = strand.frames.last_mut() {
+                frame.next = func.first_op(around.region);
+            }
+        } else {
+            strand.frames.pop();
+        }
+        strand.numbers.extend(carried);
+        Ok(())
+    }
+
+    fn enter(&mut self, nth: usize, region: Region, around: Option<Around>) {
         let next = self.skeleton.func.first_op(region);
         self.strands[nth].frames.push(Frame { next, around });
     }
@@ -355,7 +419,7 @@ impl Block<'_, '_> {
     /// The numbers of `value` in the threads of the strand.
     fn numbers(&mut self, nth: usize, value: Value) -> Result<Rc<[Number]>, Stop> {
         let strand = &self.strands[nth];
-        let at = Point { loops: &strand.loops, block: self.number + strand.rank as u64 };
+        let at = Point { numbers: &strand.numbers, block: self.number + strand.rank as u64 };
         let numbers = self.skeleton.numbers(value, &strand.threads, &at);
         self.count(0, nth)?;
         numbers.ok_or_else(|| Stop::Unknown("what it waits for depends on data".to_string()))

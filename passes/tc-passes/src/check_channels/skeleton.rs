@@ -38,9 +38,9 @@ pub(super) struct Skeleton<'f> {
     pub(super) steps: u64,
 }
 
-/// Where threads are: the values of loop variables, and the number of the block.
+/// Where threads are: the numbers that loops give, and the number of the block.
 pub(super) struct Point<'p> {
-    pub(super) loops: &'p [(Var, i64)],
+    pub(super) numbers: &'p [(Var, i64)],
     pub(super) block: u64,
 }
 
@@ -159,7 +159,7 @@ impl<'f> Skeleton<'f> {
             match self.coordinates.get(var) {
                 Some(of) if of.is_thread() => by_thread = true,
                 Some(_) => self.by_block = true,
-                None if at.loops.iter().any(|(known, _)| known == var) => by_loop = true,
+                None if at.numbers.iter().any(|(known, _)| known == var) => by_loop = true,
                 None if self.sizes.contains_key(var) => {}
                 None => return None,
             }
@@ -215,7 +215,7 @@ impl Lanes<'_> {
         match self.coordinates.get(&var) {
             Some(&of) => self.coordinate(of, thread, at.block),
             None => at
-                .loops
+                .numbers
                 .iter()
                 .rev()
                 .find(|(known, _)| *known == var)

@@ -138,6 +138,8 @@ fn place(b: &mut Builder<'_>, copy: &mut Copy, offsets: &[i64]) -> Value {
     let plain = copy.lengths == copy.sides && copy.apart.is_none();
     let mut lengths: Vec<i64> = match plain {
         true => copy.box_extents(),
+        // One box is all of it.
+        false if copy.is_wide => copy.lengths.clone(),
         // Rows of all of the box, in the dimensions that the buffer has; only panels divide them.
         false => copy.lengths[..copy.lengths.len() - 1].iter().copied().chain([copy.panel]).collect(),
     };

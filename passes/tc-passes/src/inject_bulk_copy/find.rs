@@ -5,6 +5,7 @@ use super::layout;
 use super::owner;
 use super::padding;
 use super::place::{Access, Place};
+use super::widen;
 use crate::analysis::copied::{self, NoCopy, Source};
 use crate::analysis::launch::{coordinate, launch_var};
 use crate::analysis::structure::{is_one_armed, runs_in_order};
@@ -39,8 +40,10 @@ pub(super) struct Copy {
     pub(super) apart: Option<usize>,
     /// The extents of all that is copied, in each dimension of the tensor.
     pub(super) sides: Vec<i64>,
-    /// The extents of the buffer.
+    /// The extents of the buffer, as the copy engine sees it.
     pub(super) extents: Vec<i64>,
+    /// It sees longer rows than the program.
+    pub(super) is_wide: bool,
     /// Where in the buffer all that is copied lies.
     pub(super) offsets: Vec<Expr>,
     pub(super) lengths: Vec<i64>,
@@ -139,7 +142,10 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
     let access = Access { loops: &loops, buffer, extents: &extents, tensor, is_whole: way == Way::In };
     let found = access.place(func, &mut algebra, of_buffer, of_tensor);
     let mut place = found.map_err(|(text, help)| refuse(store, text, help))?;
-    let shape = join::join(func, &mut algebra, &mut place, tensor);
+    let mut shape = join::join(func, &mut algebra, &mut place, tensor);
+    let mut seen = extents.clone();
+    let is_wide = widen::widen(func, (alloc, way), elem, &algebra, (&mut place, &mut shape), &mut seen);
+    let extents = seen;
     let Place { starts, sides, steps, apart, offsets, lengths } = place;
     if let Some(var) = of_thread(func, store, of_tensor, way) {
         let text = format!(
@@ -244,6 +250,7 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
         apart,
         sides,
         extents,
+        is_wide,
         offsets,
         lengths,
         swizzle,

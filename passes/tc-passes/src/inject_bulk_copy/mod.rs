@@ -47,6 +47,8 @@
 //!    dimension where it has more than 256 elements.
 //! 3. Where there are more than 5 dimensions, join two neighbours of constant extents if the box has one element of the outer
 //!    one and is proved not to leave the inner one.
+//!    Short rows that lie side by side, in the tensor as in the buffer, are one of 128 bytes in a buffer that leaves, and in one
+//!    that is filled if the directive asks for it: the copy engine takes the time of 128 bytes for any row.
 //! 4. Check what the copy engine takes: at most 5 dimensions, sides of at most 256, rows, strides and starts in a row of
 //!    multiples of 16 bytes, proved where sizes are open.
 //! 5. Make the maps, replace the nest by the copies, and drop loops that nothing is left of.
@@ -72,6 +74,7 @@ mod layout;
 mod owner;
 mod padding;
 mod place;
+mod widen;
 
 use find::Way;
 use tc_dialects::{forms, tir};

@@ -1,8 +1,8 @@
 //! Conditions that hold of all that lies inside of a tensor, outside of which the copy engine reads zeros and writes nothing.
 
+use crate::analysis::condition::conjuncts;
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
-use tc_dialects::arith;
 use tc_ir::{Func, Value};
 
 /// Do the conditions hold, each as it says, wherever `indices` lie inside of `tensor`?
@@ -38,17 +38,4 @@ pub(super) fn hold_inside(
         inside.into_iter().for_each(|fact| analyzer.constrain(fact));
         wanted.into_iter().all(|part| analyzer.can_prove(part))
     })
-}
-
-/// What has to hold for `condition` to hold.
-fn conjuncts(func: &Func, condition: Value) -> Vec<Value> {
-    let mut found = Vec::new();
-    let mut worklist = vec![condition];
-    while let Some(value) = worklist.pop() {
-        match func.def_op(value).filter(|&op| matches!(func.opcode(op), arith::AND | arith::LIKELY)) {
-            Some(op) => worklist.extend_from_slice(func.operands(op)),
-            None => found.push(value),
-        }
-    }
-    found
 }

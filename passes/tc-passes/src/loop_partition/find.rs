@@ -10,8 +10,9 @@ use rustc_hash::FxHashSet;
 use tc_arith::{Expr, SymInterval, Var};
 use tc_dialects::algebra::{Algebra, Computation, const_extent};
 use tc_dialects::arith;
-use tc_dialects::threads::is_reduction;
+use tc_dialects::threads::{begins_bulk_copy, is_reduction};
 use tc_dialects::tir::{self, LoopKind};
+use tc_dialects::tma;
 use tc_ir::walk::{ancestors, is_inside, ops_under};
 use tc_ir::{AttrData, Def, Elem, Func, Op, Value, effects, keys};
 
@@ -254,7 +255,10 @@ fn seen_outside(func: &Func, op: Op) -> Option<Vec<Op>> {
     let mut writes = Vec::new();
     for inner in inner() {
         let own = effects::own(func, inner);
-        if own.unknown || own.convergent || own.synchronises {
+        // All threads of a block skip the same iterations: what they do together there, none of them does. A bulk copy that all
+        // wait for orders nothing else.
+        let is_copy = begins_bulk_copy(func, inner) && tma::load_barrier(func, inner).is_none();
+        if own.unknown || own.synchronises && !is_copy {
             return None;
         }
         let is_seen = |&(place, access): &(Value, tc_ir::opdef::Access)| {

@@ -33,7 +33,8 @@
 //!
 //! First drop conditions around sums in `wgmma.accumulator` whose factors bulk copies fill: those that are the same for all
 //! steps of a sum, since nothing reads the elements that they kept from being written, and those that end the reduction
-//! where the copies end, since there both factors are zero. So tiles may reach beyond a result.
+//! where the copies end, since there both factors are zero. So tiles may reach beyond a result. A condition inside of a marked
+//! loop that is the same for all of it, such as a bound of an outer loop, moves before the loop.
 //!
 //! For each marked loop:
 //!
@@ -88,6 +89,7 @@ mod fit;
 mod library;
 mod marked;
 mod matching;
+mod outside;
 mod plain;
 mod reduction;
 mod show;
@@ -148,7 +150,9 @@ impl TensorizeToWmma {
         let since = fold::mark(func);
         let n_conditions = unguard::run(func);
         cx.count("conditions dropped", n_conditions);
-        let mut changed = marked::run(func, shelves, cx) | (n_conditions > 0);
+        let n_moved = outside::run(func);
+        cx.count("conditions moved before a loop", n_moved);
+        let mut changed = marked::run(func, shelves, cx) | (n_conditions + n_moved > 0);
         if cx.diagnostics.has_errors() {
             return changed;
         }

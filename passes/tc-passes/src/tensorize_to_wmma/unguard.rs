@@ -8,20 +8,21 @@
 //! - one that ends the reduction keeps products from being added. They are zero if both factors are, and bulk copies fill
 //!   a buffer with zeros where its box is outside of the tensor.
 //!
-//! Both want factors that hold numbers everywhere: buffers that bulk copies fill.
+//! Both want factors that hold numbers everywhere: buffers that bulk copies fill. What else a condition asks stays.
 
 use super::tile::scope_of;
-use crate::analysis::structure::{collapse_branch, is_one_armed};
+use crate::analysis::condition::{ask_for, conjuncts, likely_conjuncts};
+use crate::analysis::structure::is_one_armed;
 use crate::analysis::tiles;
 use tc_arith::{Expr, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::Scope;
-use tc_dialects::{arith, tir, tma};
+use tc_dialects::{tir, tma};
 use tc_ir::effects::root_buffer;
 use tc_ir::opdef::Role;
 use tc_ir::uses::Uses;
 use tc_ir::walk::{all_ops, ancestors, is_inside};
-use tc_ir::{Func, Op, Rewriter, Value, effects};
+use tc_ir::{Func, Op, Value, effects};
 
 /// Takes conditions away; gives their number.
 pub(super) fn run(func: &mut Func) -> u64 {
@@ -31,17 +32,17 @@ pub(super) fn run(func: &mut Func) -> u64 {
     let stores: Vec<Op> = all_ops(func).filter(|&op| is_sum(func, op)).collect();
     let mut n_gone = 0;
     for store in stores {
-        let Some(branches) = needless(func, store) else { continue };
-        for branch in branches {
-            collapse_branch(&mut Rewriter::new(func), branch, true);
-            n_gone += 1;
+        for (branch, kept, n_needless) in needless(func, store).unwrap_or_default() {
+            ask_for(func, branch, &kept);
+            n_gone += n_needless;
         }
     }
     n_gone
 }
 
-/// The conditionals around `store`, inside of where its buffer is made, if all of them may go.
-fn needless(func: &Func, store: Op) -> Option<Vec<Op>> {
+/// The conditionals around `store`, inside of where its buffer is made, that ask what need not be asked: each with what is left
+/// to ask, and the number of parts that go.
+fn needless(func: &Func, store: Op) -> Option<Vec<(Op, Vec<Value>, u64)>> {
     let buffer = func.operand(store, 0);
     let home = func.region_of(func.def_op(buffer)?)?;
     let around: Vec<Op> = ancestors(func, store).take_while(|&op| !func.op_regions(op).contains(&home)).collect();
@@ -72,24 +73,24 @@ fn needless(func: &Func, store: Op) -> Option<Vec<Op>> {
         .map(|&op| Algebra::var(func.region_args(func.op_regions(op)[0])[0]))
         .filter(|var| !of_element.contains(var))
         .collect();
-    for &branch in &branches {
-        let mut worklist = vec![func.operand(branch, 0)];
-        while let Some(condition) = worklist.pop() {
-            let def = func.def_op(condition)?;
-            match func.opcode(def) {
-                arith::LIKELY | arith::AND => worklist.extend_from_slice(func.operands(def)),
-                _ => {
-                    let expr = algebra.expr(func, condition);
-                    let by_step = algebra.analyzer.pool.uses_any(expr, &of_steps);
-                    if by_step && !fills.iter().all(|fill| fill.ends_with(func, &mut algebra, expr)) {
-                        return None;
-                    }
-                }
-            }
-        }
-    }
+    let mut is_needless = |condition: Value| {
+        let expr = algebra.expr(func, condition);
+        let by_step = algebra.analyzer.pool.uses_any(expr, &of_steps);
+        !by_step || fills.iter().all(|fill| fill.ends_with(func, &mut algebra, expr))
+    };
     // A first step has no factors, and is the same for all steps.
-    (!fills.is_empty() || func.constant(*func.operands(store).last()?).is_some()).then_some(branches)
+    if fills.is_empty() && func.constant(*func.operands(store).last()?).is_none() {
+        return None;
+    }
+    let of_branch = |branch: Op| {
+        let parts = likely_conjuncts(func, func.operand(branch, 0));
+        let n_parts = parts.len();
+        let stays = |part: &Value| !conjuncts(func, *part).into_iter().all(&mut is_needless);
+        let kept: Vec<Value> = parts.into_iter().filter(stays).collect();
+        let n_needless = (n_parts - kept.len()) as u64;
+        (branch, kept, n_needless)
+    };
+    Some(branches.into_iter().map(of_branch).filter(|&(_, _, n_needless)| n_needless > 0).collect())
 }
 
 fn vars(func: &Func, algebra: &mut Algebra, value: Value) -> Vec<Var> {

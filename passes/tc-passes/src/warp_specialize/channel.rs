@@ -1,10 +1,8 @@
 //! The barriers of a ring, and which slot and phase an iteration uses.
 
-use super::find::Ring;
-use crate::analysis::tiles::as_index;
 use tc_dialects::{arith, mbarrier, tir};
 use tc_ir::builder::OperandSegment;
-use tc_ir::{Builder, Func, Op, TypeData, Value, keys};
+use tc_ir::{Builder, TypeData, Value, keys};
 
 /// The barriers of a ring.
 #[derive(Clone, Copy)]
@@ -101,36 +99,4 @@ impl Channel {
 /// One of the barriers.
 fn one(b: &mut Builder<'_>, barriers: Value, slot: Value) -> Value {
     b.value(tir::REF, &[barriers, slot], &[])
-}
-
-/// The number of the iteration through all loops of the ring; `var` gives the variable of each, and `there` what a bound is
-/// in the role at hand.
-pub(super) fn iteration(
-    b: &mut Builder<'_>,
-    ring: &Ring,
-    var: impl Fn(&Func, Op) -> Value,
-    there: impl Fn(Value) -> Value,
-) -> Value {
-    let mut number = None;
-    for &loop_op in ring.around.iter().filter(|&&op| b.func.opcode(op) == tir::FOR).collect::<Vec<_>>() {
-        let of_loop = var(b.func, loop_op);
-        let (lo, hi) = (b.func.operand(loop_op, 0), b.func.operand(loop_op, 1));
-        // A literal stands where it is used: one of a bound is not in scope in the other role.
-        let [lo, hi] = [lo, hi].map(|bound| match b.func.const_int(bound) {
-            Some(number) => b.index(number),
-            None => as_index(b, Some(there(bound))),
-        });
-        let of_loop = as_index(b, Some(of_loop));
-        let is_zero = b.func.const_int(lo) == Some(0);
-        let step = if is_zero { of_loop } else { b.value(arith::SUB, &[of_loop, lo], &[]) };
-        number = Some(match number {
-            None => step,
-            Some(outer) => {
-                let extent = if is_zero { hi } else { b.value(arith::SUB, &[hi, lo], &[]) };
-                let start = b.value(arith::MUL, &[outer, extent], &[]);
-                b.value(arith::ADD, &[start, step], &[])
-            }
-        });
-    }
-    number.unwrap_or_else(|| b.index(0))
 }

@@ -1,6 +1,7 @@
 //! The consumers: what was there before, with waits and releases.
 
-use super::channel::{Channel, Turn, iteration};
+use super::channel::{Channel, Turn};
+use super::count;
 use super::find::Ring;
 use super::producer::remove_loads;
 use super::roles::for_first_lanes;
@@ -13,12 +14,14 @@ use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{Builder, Func, Op, Region, Rewriter, Value, keys};
 
 /// Lets `body`, that of the ring's loop, or all that consumers do, wait for its slot, read it, and release it.
-pub(super) fn emit(func: &mut Func, ring: &Ring, body: Region, channel: Channel) {
+pub(super) fn emit(func: &mut Func, ring: &mut Ring, body: Region, channel: Channel) {
     remove_loads(func, ring);
+    let before = count::carry(func, ring);
     let statements: Vec<Op> = func.ops(body).filter(|&op| !func.row(op).terminator).collect();
     let late = late_wait(func, ring, &statements);
     let mut b = Builder::at_start(func, body);
-    let number = iteration(&mut b, ring, loop_var, |value| value);
+    let loops = ring.loops(b.func);
+    let number = count::iteration(&mut b, (&loops[ring.n_counted..], before), loop_var, |bound| bound);
     let turn = channel.turn(&mut b, number);
     channel.wait_full(&mut b, turn);
     let starts: Vec<(Value, Value)> = ring
@@ -33,7 +36,7 @@ pub(super) fn emit(func: &mut Func, ring: &Ring, body: Region, channel: Channel)
         shift(func, op, &starts);
     }
     match late {
-        Some((loop_op, wait)) => release_later(func, ring, channel, (loop_op, wait), number),
+        Some((chain, wait)) => release_later(func, ring, channel, (&chain, wait), (before, number)),
         None => {
             let mut b = match func.terminator(body) {
                 Some(end) => Builder::before(func, end),
@@ -44,18 +47,10 @@ pub(super) fn emit(func: &mut Func, ring: &Ring, body: Region, channel: Channel)
     }
 }
 
-/// The loop and the wait for its products, where an iteration is one group of products and nothing else.
-fn late_wait(func: &Func, ring: &Ring, statements: &[Op]) -> Option<(Op, Op)> {
-    let loop_op = ring.loop_op(func).filter(|_| ring.by_products && ring.n > 1)?;
-    // Where it may run never, there is no last slot to release.
-    let (lo, hi) = (func.operand(loop_op, 0), func.operand(loop_op, 1));
-    let mut algebra = Algebra::of_func(func);
-    algebra.enter_place(func, loop_op);
-    let (lo, hi) = (algebra.expr(func, lo), algebra.expr(func, hi));
-    let runs = algebra.analyzer.pool.lt(lo, hi);
-    if !algebra.analyzer.can_prove(runs) {
-        return None;
-    }
+/// The loops through which products run on, outermost first, and the wait for them, where an iteration is one group of products
+/// and nothing else.
+fn late_wait(func: &Func, ring: &Ring, statements: &[Op]) -> Option<(Vec<Op>, Op)> {
+    let chain = Some(chain(func, ring)).filter(|chain| ring.by_products && ring.n > 1 && !chain.is_empty())?;
     let mut wait = None;
     for &op in statements.iter().filter(|&&op| !summary(func, op).is_pure()) {
         match func.opcode(op) {
@@ -65,7 +60,35 @@ fn late_wait(func: &Func, ring: &Ring, statements: &[Op]) -> Option<(Op, Op)> {
             _ => return None,
         }
     }
-    Some((loop_op, wait?))
+    Some((chain, wait?))
+}
+
+/// The loops of which each holds nothing but the next one, down to that which goes round the ring, and runs at least once:
+/// where one may run never, there is no last slot to release. Outermost first.
+fn chain(func: &Func, ring: &Ring) -> Vec<Op> {
+    let loops = &ring.loops(func)[ring.n_counted..];
+    let mut chain: Vec<Op> = Vec::new();
+    for &loop_op in loops.iter().rev() {
+        let body = func.op_regions(loop_op)[0];
+        let is_perfect = match chain.last() {
+            None => body == ring.body,
+            Some(&inner) => {
+                func.region_of(inner) == Some(body)
+                    && func.ops(body).all(|op| op == inner || func.row(op).terminator || summary(func, op).is_pure())
+            }
+        };
+        let (lo, hi) = (func.operand(loop_op, 0), func.operand(loop_op, 1));
+        let mut algebra = Algebra::of_func(func);
+        algebra.enter_place(func, loop_op);
+        let (lo, hi) = (algebra.expr(func, lo), algebra.expr(func, hi));
+        let runs = algebra.analyzer.pool.lt(lo, hi);
+        if !is_perfect || !algebra.analyzer.can_prove(runs) {
+            break;
+        }
+        chain.push(loop_op);
+    }
+    chain.reverse();
+    chain
 }
 
 fn is_of_products(func: &Func, op: Op) -> bool {
@@ -79,15 +102,18 @@ fn is_of_products(func: &Func, op: Op) -> bool {
                 .all(|op| is_product(op) || is_loop(op) || func.row(op).terminator || summary(func, op).is_pure()))
 }
 
-/// One group runs on: that of the iteration before is waited for, and its slot released; the last one after the loop.
-fn release_later(func: &mut Func, ring: &Ring, channel: Channel, (loop_op, wait): (Op, Op), number: Value) {
+/// One group runs on: that of the iteration before is waited for, and its slot released; the last one after the loops.
+fn release_later(
+    func: &mut Func,
+    ring: &Ring,
+    channel: Channel,
+    (chain, wait): (&[Op], Op),
+    (before, number): (Option<Value>, Value),
+) {
     let one = func.int_attr(1);
     Rewriter::new(func).set_attr(wait, keys::PENDING, one);
-    let lo = func.operand(loop_op, 0);
     let mut b = Builder::after(func, wait);
-    let greater = b.func.word_attr("gt");
-    let var = loop_var(b.func, loop_op);
-    let is_later = b.value(arith::CMP, &[var, lo], &[(keys::PREDICATE, greater)]);
+    let is_later = count::is_later(&mut b, chain);
     let branch = tir::If::build(&mut b, is_later, &[], &[]);
     let region = b.func.op_regions(branch)[0];
     b.within(region, |b| {
@@ -96,16 +122,10 @@ fn release_later(func: &mut Func, ring: &Ring, channel: Channel, (loop_op, wait)
         let turn = channel.turn(b, before);
         release(b, ring, channel, turn);
     });
-    let hi = func.operand(loop_op, 1);
-    let mut b = Builder::after(func, loop_op);
+    let mut b = Builder::after(func, chain[0]);
     let none = b.func.int_attr(0);
     wgmma::Wait::build(&mut b, &[(keys::PENDING, none)], &[]);
-    // The last value of the loop's variable.
-    let elem = b.func.value_scalar(hi).map_or(tc_ir::Elem::Index, |scalar| scalar.elem);
-    let one = b.int(1, elem);
-    let last = b.value(arith::SUB, &[hi, one], &[]);
-    let of_last = |func: &Func, op: Op| if op == loop_op { last } else { loop_var(func, op) };
-    let number = iteration(&mut b, ring, of_last, |value| value);
+    let number = count::last(&mut b, ring, before, chain);
     let turn = channel.turn(&mut b, number);
     release(&mut b, ring, channel, turn);
 }

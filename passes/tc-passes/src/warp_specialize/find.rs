@@ -36,6 +36,8 @@ pub(super) struct Ring {
     pub(super) bytes: i64,
     /// The loop whose iterations use a slot each, and the loops in order around it, outermost first; conditions between.
     pub(super) around: Vec<Op>,
+    /// How many of these loops, from the outermost on, tell how often one inside of them runs: they carry the number of iterations.
+    pub(super) n_counted: usize,
     /// The region that holds the loads.
     pub(super) body: Region,
     /// The region that becomes the consumers'.
@@ -58,9 +60,9 @@ impl Ring {
         self.cluster.as_ref().map_or(1, |cluster| cluster.n)
     }
 
-    /// The loop that goes round the ring.
-    pub(super) fn loop_op(&self, func: &Func) -> Option<Op> {
-        self.around.last().copied().filter(|&op| func.opcode(op) == tir::FOR)
+    /// The loops around the loads, outermost first.
+    pub(super) fn loops(&self, func: &Func) -> Vec<Op> {
+        self.around.iter().copied().filter(|&op| func.opcode(op) == tir::FOR).collect()
     }
 }
 
@@ -85,7 +87,7 @@ pub(super) fn find(func: &Func, nest: &Nest, loads: &[Op]) -> Found<Ring> {
         return Err(labelled(func, *found, loads[0], "the others are here"));
     }
     let home = home(func, nest);
-    let around = around(func, nest, loads[0], home)?;
+    let (around, n_counted) = around(func, nest, loads[0], home)?;
     let (slots, n) = slots(func, loads, body)?;
     let (rows, n_rows, lanes, n_lanes) = threads(func, nest, loads[0], home)?;
     let bytes = loads.iter().try_fold(0i64, |sum, &load| sum.checked_add(tma::load_bytes(func, load)?));
@@ -101,7 +103,22 @@ pub(super) fn find(func: &Func, nest: &Nest, loads: &[Op]) -> Found<Ring> {
     }
     let cluster = cluster::find(func, nest, (loads, &around), by_products)?;
     let loads = loads.to_vec();
-    Ok(Ring { loads, slots, n, bytes, around, body, home, rows, n_rows, lanes, n_lanes, by_products, cluster })
+    Ok(Ring {
+        loads,
+        slots,
+        n,
+        bytes,
+        around,
+        n_counted,
+        body,
+        home,
+        rows,
+        n_rows,
+        lanes,
+        n_lanes,
+        by_products,
+        cluster,
+    })
 }
 
 /// The body of the innermost launch loop that holds all of the nest.
@@ -122,8 +139,9 @@ fn is_plain(func: &Func, op: Op) -> bool {
     func.row(op).terminator || summary(func, op).is_pure()
 }
 
-/// The loops in order around the loads, and the conditions between, inside `home`; outermost first.
-fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Vec<Op>> {
+/// The loops in order around the loads, and the conditions between, inside `home`; outermost first. With them the number of
+/// loops from whose variables the bounds of others inside follow, and of those around such a loop.
+fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<(Vec<Op>, usize)> {
     let mut around: Vec<Op> = Vec::new();
     for op in ancestors(func, load) {
         if func.op_regions(op).contains(&home) {
@@ -132,17 +150,27 @@ fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Vec<Op>> {
         around.push(op);
     }
     around.reverse();
+    let mut vars: Vec<Value> = Vec::new();
+    let mut n_counted = 0;
     for (nth, &op) in around.iter().enumerate() {
         match func.opcode(op) {
             tir::FOR if runs_in_order(func, op) => {
-                let varies =
-                    |&bound: &Value| arguments(func, bound).into_iter().any(|arg| !is_same_for_block(func, nest, arg));
-                if func.operands(op)[..2].iter().any(varies) {
-                    let text =
-                        "how often this loop runs changes inside the kernel, and the rounds of a ring are counted";
-                    let help = "let the bounds depend on sizes and blocks alone";
-                    return Err(error(func, op, text.to_string(), help));
+                for arg in func.operands(op)[..2].iter().flat_map(|&bound| arguments(func, bound)) {
+                    match vars.iter().position(|&var| var == arg) {
+                        Some(outer) => n_counted = n_counted.max(outer + 1),
+                        None if is_same_for_block(func, nest, arg) => {}
+                        None => {
+                            let text = format!(
+                                "how often this loop runs follows from `{}`, which the producer cannot compute",
+                                func.value_text(arg)
+                            );
+                            let help =
+                                "let the bounds depend on sizes, on blocks, and on loops around that run in order";
+                            return Err(error(func, op, text, help));
+                        }
+                    }
                 }
+                vars.push(loop_var(func, op));
             }
             tir::IF if is_one_armed(func, op) => {
                 let loops: Vec<Op> = around[..nth].iter().copied().filter(|&op| func.opcode(op) == tir::FOR).collect();
@@ -175,7 +203,14 @@ fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<Vec<Op>> {
             }
         }
     }
-    Ok(around)
+    let counted = |&&op: &&Op| func.opcode(op) == tir::FOR && vars[..n_counted].contains(&loop_var(func, op));
+    let n_around = around.iter().rposition(|op| counted(&op)).map_or(0, |nth| nth + 1);
+    if let Some(&condition) = around[..n_around].iter().find(|&&op| func.opcode(op) == tir::IF) {
+        let text = "a condition around a loop whose iterations decide how often the one inside of it runs";
+        let help = "ask it inside of that loop";
+        return Err(error(func, condition, text.to_string(), help));
+    }
+    Ok((around, n_counted))
 }
 
 /// Is the argument `arg` of a region one of no loop inside the nest, or the coordinate of a block?

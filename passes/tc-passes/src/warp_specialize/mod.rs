@@ -92,6 +92,7 @@
 mod channel;
 mod cluster;
 mod consumer;
+mod count;
 mod find;
 mod producer;
 mod refuse;
@@ -156,7 +157,7 @@ impl FuncPass for WarpSpecialize {
         }
         let new = fold::mark(func);
         cx.count("nests divided into roles", plans.len() as u64);
-        plans.iter().for_each(|plan| roles::emit(func, plan));
+        plans.iter_mut().for_each(|plan| roles::emit(func, plan));
         fold::fold_new(func, new);
         true
     }

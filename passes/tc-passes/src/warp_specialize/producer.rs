@@ -1,7 +1,8 @@
 //! The producer: one thread that goes through the loops and makes the loads.
 
-use super::channel::{Channel, iteration};
+use super::channel::Channel;
 use super::cluster::Maps;
+use super::count;
 use super::find::Ring;
 use super::roles::for_first_lane;
 use crate::analysis::launch::loop_var;
@@ -15,19 +16,33 @@ use tc_ir::{Attr, AttrData, Builder, Func, Name, Op, Rewriter, Value, keys};
 
 /// Builds it at the end of where `b` stands.
 pub(super) fn emit(b: &mut Builder<'_>, ring: &Ring, maps: &Maps, channel: Channel) {
-    for_first_lane(b, ring, None, |b| level(b, (ring, maps), channel, 0, &mut ValueMap::default()));
+    for_first_lane(b, ring, None, |b| {
+        level(b, (ring, maps), channel, 0, (&mut ValueMap::default(), None));
+    });
 }
 
-/// The loop or condition number `nth` of those around the loads, and what is in it.
-fn level(b: &mut Builder<'_>, (ring, maps): (&Ring, &Maps), channel: Channel, nth: usize, map: &mut ValueMap) {
-    let Some(&op) = ring.around.get(nth) else { return fill(b, (ring, maps), channel, map) };
+/// The loop or condition number `nth` of those around the loads, and what is in it, where `before` iterations came before if
+/// loops carry their number; gives it behind them.
+fn level(
+    b: &mut Builder<'_>,
+    (ring, maps): (&Ring, &Maps),
+    channel: Channel,
+    nth: usize,
+    (map, before): (&mut ValueMap, Option<Value>),
+) -> Option<Value> {
+    let Some(&op) = ring.around.get(nth) else {
+        fill(b, (ring, maps), channel, map, before);
+        return None;
+    };
     let operands: Vec<Value> = match b.func.opcode(op) {
         tir::FOR => b.func.operands(op)[..2].to_vec(),
         _ => b.func.operands(op)[..1].to_vec(),
     };
     compute(b, ring, &operands, map);
     let mapped: Vec<Value> = operands.iter().map(|value| *map.get(value).unwrap_or(value)).collect();
-    let region = if b.func.opcode(op) == tir::FOR {
+    let region = if nth < ring.n_counted {
+        return counting(b, (ring, maps), channel, nth, ([mapped[0], mapped[1]], map, before));
+    } else if b.func.opcode(op) == tir::FOR {
         let made = tir::For::build(b, mapped[0], mapped[1], &[], &[], &[]);
         let region = b.func.op_regions(made)[0];
         let old = loop_var(b.func, op);
@@ -42,13 +57,47 @@ fn level(b: &mut Builder<'_>, (ring, maps): (&Ring, &Maps), channel: Channel, nt
     };
     // What is computed inside is computed anew in each branch and iteration.
     let mut inner = map.clone();
-    b.within(region, |b| level(b, (ring, maps), channel, nth + 1, &mut inner));
+    b.within(region, |b| level(b, (ring, maps), channel, nth + 1, (&mut inner, before)));
+    None
+}
+
+/// The same of a loop that carries the number of iterations.
+fn counting(
+    b: &mut Builder<'_>,
+    (ring, maps): (&Ring, &Maps),
+    channel: Channel,
+    nth: usize,
+    ([lo, hi], map, before): ([Value; 2], &mut ValueMap, Option<Value>),
+) -> Option<Value> {
+    let op = ring.around[nth];
+    let before = before.unwrap_or_else(|| b.index(0));
+    let ty = b.func.value_type(before);
+    let made = tir::For::build(b, lo, hi, &[before], &[], &[ty]);
+    let region = b.func.op_regions(made)[0];
+    let old = loop_var(b.func, op);
+    let args = count::arguments(b, region, &[old]);
+    let (mut inner, count) = (map.clone(), args[1]);
+    inner.insert(old, args[0]);
+    b.within(region, |b| {
+        let is_innermost = nth + 1 == ring.n_counted;
+        let total = is_innermost.then(|| count::after(b, ring, count, &inner));
+        let of_inner = level(b, (ring, maps), channel, nth + 1, (&mut inner, Some(count)));
+        tir::Yield::build(b, total.or(of_inner).as_slice(), &[], &[]);
+    });
+    b.func.result(made)
 }
 
 /// Waits for the slot and fills it.
-fn fill(b: &mut Builder<'_>, (ring, maps): (&Ring, &Maps), channel: Channel, map: &mut ValueMap) {
+fn fill(
+    b: &mut Builder<'_>,
+    (ring, maps): (&Ring, &Maps),
+    channel: Channel,
+    map: &mut ValueMap,
+    before: Option<Value>,
+) {
     let there = |value: Value| *map.get(&value).unwrap_or(&value);
-    let number = iteration(b, ring, |func, op| there(loop_var(func, op)), there);
+    let loops = ring.loops(b.func);
+    let number = count::iteration(b, (&loops[ring.n_counted..], before), |func, op| there(loop_var(func, op)), there);
     let turn = channel.turn(b, number);
     channel.wait_empty(b, turn);
     let barrier = channel.expect(b, turn, ring.bytes);
@@ -78,7 +127,7 @@ fn fill(b: &mut Builder<'_>, (ring, maps): (&Ring, &Maps), channel: Channel, map
 }
 
 /// Copies what computes `values` from what stands in the consumers' region, as far as it is not mapped yet.
-fn compute(b: &mut Builder<'_>, ring: &Ring, values: &[Value], map: &mut ValueMap) {
+pub(super) fn compute(b: &mut Builder<'_>, ring: &Ring, values: &[Value], map: &mut ValueMap) {
     let inside: Vec<Op> = ops_under(b.func, ring.home).collect();
     let known: FxHashSet<Op> = inside.iter().copied().collect();
     let (mut wanted, mut worklist): (FxHashSet<Op>, Vec<Value>) = (FxHashSet::default(), values.to_vec());

@@ -19,7 +19,7 @@ const MOST_REGISTERS: i64 = 240;
 const REGISTERS: i64 = 65536;
 
 /// Divides the nest of `ring`.
-pub(super) fn emit(func: &mut Func, ring: &Ring) {
+pub(super) fn emit(func: &mut Func, ring: &mut Ring) {
     make_slots(func, ring);
     let maps = ring.cluster.as_ref().map_or_else(Maps::default, |cluster| cluster.maps(func, &ring.loads));
     let is_slot = |&op: &Op| ring.slots.iter().any(|slots| slots.alloc == op);
