@@ -88,6 +88,7 @@ known_keys! {
     A_DESCRIPTOR = "a_descriptor",
     B_DESCRIPTOR = "b_descriptor",
     NAMED = "named",
+    A_ROWS = "a_rows",
 }
 
 /// The name `text`, if it is one that has the same number in every function.

@@ -23,6 +23,7 @@ pub mod fragment;
 pub mod gpu;
 pub mod intrinsics;
 pub mod mbarrier;
+pub mod mixing;
 pub mod mma;
 pub mod sched;
 pub mod schedules;

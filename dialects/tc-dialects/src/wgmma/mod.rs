@@ -17,7 +17,7 @@ mod verify;
 use tc_ir::opdef::Effect;
 
 pub use descriptor::{Descriptor, Major, Side, factor_extents, mixed};
-pub use verify::{Shape, TILE_COLUMNS, TILE_ROWS, WARPGROUP, left_in_registers, major, shape};
+pub use verify::{Shape, TILE_COLUMNS, TILE_ROWS, WARPGROUP, left_in_registers, major, rows_of_left, shape};
 
 /// The most groups that a warpgroup may leave outstanding.
 pub const MAX_PENDING: i64 = 7;
@@ -34,8 +34,8 @@ tc_ir::dialect! {
     Fence FENCE "fence" ()
     { effect: ORDERED }
 
-    /// Begins to add the product of two tiles to an accumulator; both lie in shared memory, or the left one in registers; a factor whose layout is `col_major` stands transposed. A descriptor lists three numbers of bytes: the leading offset, the stride offset, and the width of the swizzle or 0.
-    Mma MMA "mma" (accumulator: place(ReadWrite), a: place(Read), b: place(Read), a_layout: word key opt, b_layout: word key opt, a_descriptor: any key opt, b_descriptor: any key opt)
+    /// Begins to add the product of two tiles to an accumulator; both lie in shared memory, or the left one in registers; a factor whose layout is `col_major` stands transposed. A descriptor lists three numbers of bytes: the leading offset, the stride offset, and the width of the swizzle or 0. With `a_rows = [bits, base, shift]` row r of the left factor is that row of the region whose number is r with `bits` bits from bit `base` on XOR those `shift` higher.
+    Mma MMA "mma" (accumulator: place(ReadWrite), a: place(Read), b: place(Read), a_layout: word key opt, b_layout: word key opt, a_descriptor: any key opt, b_descriptor: any key opt, a_rows: any key opt)
     { effect: WARPGROUP_WIDE, verify: Some(verify::mma) }
 
     /// Makes one group of the products that the warpgroup has begun since the last group.

@@ -3,6 +3,7 @@
 use super::descriptor::{MAX_OFFSET, is_offset};
 use super::{Descriptor, MAX_PENDING, Major, Side, factor_extents};
 use crate::fragment::{Family, Layout, Use, mma_k, per_thread, product, tile};
+use crate::mixing::Mixing;
 use crate::mma::held;
 use crate::scope::{Scope, scope_text};
 use crate::tir::place_type;
@@ -57,6 +58,13 @@ pub fn major(func: &Func, op: Op, side: Side) -> Major {
 /// Does the left factor of the product `op` lie in registers of the warpgroup, or of each of its threads?
 pub fn left_in_registers(func: &Func, op: Op) -> bool {
     matches!(Scope::of(func, func.operand(op, 1)), Some(Scope::WgmmaA | Scope::Local))
+}
+
+/// The order of the rows of the left factor of `op`, where it is not that of the region.
+pub fn rows_of_left(func: &Func, op: Op) -> Option<Mixing> {
+    let AttrData::List(list) = func.attr_data(func.attr_of(op, keys::A_ROWS)?) else { return None };
+    let numbers: Option<Vec<i64>> = list.iter().map(|&number| func.as_int(number)).collect();
+    Mixing::of(&numbers?).filter(|mixing| mixing.period() <= TILE_ROWS)
 }
 
 /// What the product `op` multiplies, by its sums and the type of its factors; `None` where it is not well formed.
@@ -139,6 +147,16 @@ pub(super) fn mma(func: &Func, op: Op, found: &mut Diagnostics) {
         } else {
             factor(func, op, side, shape, found);
         }
+    }
+    let by_regions = !left_in_registers(func, op) && func.attr_of(op, keys::A_DESCRIPTOR).is_none();
+    let by_rows = by_regions && major(func, op, Side::A) == Major::K;
+    if func.attr_of(op, keys::A_ROWS).is_some() && !(by_rows && rows_of_left(func, op).is_some()) {
+        let text = format!(
+            "`a_rows` exchanges rows of a left factor in memory, among {TILE_ROWS}, that lie along k and have no descriptor"
+        );
+        found.push(
+            error(func, op, "layout", text).help("write three integers, as in `a_rows = [2, 0, 3]`, or leave it out"),
+        );
     }
 }
 

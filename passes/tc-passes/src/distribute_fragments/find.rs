@@ -3,8 +3,11 @@
 use super::layout::Layout;
 use crate::analysis::tiles::{self, Tiles};
 use tc_dialects::fragment::{Family, Layout as Order, Use, mma_k};
-use tc_dialects::{mma, wgmma};
-use tc_ir::{Func, Op, keys};
+use tc_dialects::mixing::{Mixing, residual};
+use tc_dialects::wgmma::{Major, Side};
+use tc_dialects::{mma, tma, wgmma};
+use tc_ir::effects::root_buffer;
+use tc_ir::{AttrData, Func, Op, keys};
 use tc_support::Diagnostic;
 
 /// A buffer of tiles, and how it lies in registers.
@@ -84,8 +87,52 @@ fn buffer(func: &Func, tiles: Tiles) -> Result<Buffer, Diagnostic> {
             .label(func.op_location(tiles.alloc), "made here")
             .help("let the extents be multiples of the tile's: split the axes by them"));
     };
+    let mut layout = layout;
+    if tiles.family == Family::Wgmma && tiles.part == Use::Accumulator {
+        layout.spread.rows = rows(func, &tiles, &products)?;
+    }
     let (order, told) = (first.order, first.op);
     Ok(Buffer { tiles, layout: Some(layout), order, told })
+}
+
+/// In which order products read the rows of their left factors that are added to the sums of `tiles`.
+fn rows(func: &Func, tiles: &Tiles, products: &[Word]) -> Result<Option<Mixing>, Diagnostic> {
+    let mut told: Option<(Op, Option<Mixing>)> = None;
+    for product in products.iter().filter(|product| func.opcode(product.op) == wgmma::MMA) {
+        let own = rows_of(func, product.op);
+        match told {
+            Some((first, known)) if known != own => {
+                let name = func.value_text(tiles.buffer);
+                let text =
+                    format!("the rows of the left factor come in another order than those that `{name}` has got");
+                let help = "give the left factors of one accumulator the same swizzle and rows of the same length";
+                return Err(Diagnostic::error("layout", func.op_location(product.op), text)
+                    .label(func.op_location(first), "the other product")
+                    .help(help));
+            }
+            _ => told = Some((product.op, own)),
+        }
+    }
+    Ok(told.and_then(|(_, rows)| rows))
+}
+
+/// The order in which the hardware reads the rows of the left factor of `op`, where its buffer is swizzled in longer rows than
+/// its own, as by bulk copies of long rows.
+fn rows_of(func: &Func, op: Op) -> Option<Mixing> {
+    if wgmma::left_in_registers(func, op) || wgmma::major(func, op, Side::A) != Major::K {
+        return None;
+    }
+    let buffer = root_buffer(func, func.operand(op, Side::A.operand()));
+    let (elem, extents, _) = func.as_shaped(func.value_type(buffer))?;
+    let bytes = i64::from(func.as_scalar(elem)?.bytes());
+    let row = func.as_int(*extents.last()?)?.checked_mul(bytes).filter(|row| matches!(row, 32 | 64))?;
+    let AttrData::List(list) = func.attr_data(func.buffer_attr(buffer, keys::SWIZZLE)?) else { return None };
+    let numbers: Option<Vec<i64>> = list.iter().map(|&number| func.as_int(number)).collect();
+    let width = tma::swizzle_mixes(numbers?.try_into().ok()?, bytes).filter(|&width| width > row)?;
+    let of_bytes = |width: i64| Some(Mixing { bits: (width / 16).ilog2(), base: 4, shift: 3 });
+    // Of the numbers of rows: pieces of a row keep their places.
+    let left = residual(of_bytes(width), of_bytes(row)).ok()??;
+    Some(Mixing { base: left.base.checked_sub(row.ilog2())?, ..left })
 }
 
 /// What products say, and what loads say.

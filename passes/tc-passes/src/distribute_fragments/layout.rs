@@ -8,6 +8,7 @@
 
 use tc_dialects::distribution::{Digit, Distribution, Holder};
 use tc_dialects::fragment::{Family, Layout as Order, Use, element, per_thread, warpgroup_element};
+use tc_dialects::mixing::Mixing;
 
 /// Which lanes hold which elements, wherever in their registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +21,8 @@ pub(super) struct Spread {
     pub(super) family: Family,
     /// The lanes of a group hold the same: there is one column.
     pub(super) replicated: bool,
+    /// How the groups are mixed, where products read rows of a left factor in another order.
+    pub(super) rows: Option<Mixing>,
 }
 
 /// The lanes of a group.
@@ -42,6 +45,11 @@ impl Spread {
     /// the one before the second.
     pub(super) fn divided(self, dim: usize) -> [i64; 2] {
         [if dim == self.group { 1 } else { self.width }, self.piece(dim)]
+    }
+
+    /// The group that holds the index `at`, counted as the hardware does, and the other way round.
+    fn mixed(self, at: i64) -> i64 {
+        self.rows.map_or(at, |rows| rows.mixed(at))
     }
 
     /// The warps that hold a tile together.
@@ -83,7 +91,8 @@ impl Layout {
             Use::Rows => (rows, 1),
         };
         // The rows of a tile run faster through the registers than its columns.
-        Layout::made_of(Spread { group, width, family, replicated: part == Use::Rows }, image, rows)
+        let spread = Spread { group, width, family, replicated: part == Use::Rows, rows: None };
+        Layout::made_of(spread, image, rows)
     }
 
     /// The layout of a tile whose pieces in dimension `fast` follow each other in the registers of a lane.
@@ -103,8 +112,11 @@ impl Layout {
         per_thread(self.spread.family, self.tile[0] * self.tile[1] * copies)
     }
 
-    /// The same, of a buffer of so many tiles in each dimension, for the text.
-    pub(super) fn distribution(self, counts: [i64; 2]) -> Distribution {
+    /// The same, of a buffer of so many tiles in each dimension, for the text; `None` where groups are mixed, as no digits say.
+    pub(super) fn distribution(self, counts: [i64; 2]) -> Option<Distribution> {
+        if self.spread.rows.is_some() {
+            return None;
+        }
         let [thread, register] = [Holder::Thread, Holder::Register];
         let dims = [0, 1].map(|dim| {
             let (stride, tile) = (self.strides[dim], self.tile[dim]);
@@ -128,12 +140,14 @@ impl Layout {
             digits
         });
         let n_dims = if self.spread.replicated { 1 } else { 2 };
-        Distribution::new(dims.into_iter().take(n_dims).collect())
+        Some(Distribution::new(dims.into_iter().take(n_dims).collect()))
     }
 
     /// Which lane holds the element at `at` of an image, and in which of the registers of which tile.
     fn place(self, at: [i64; 2]) -> (i64, [i64; 2], i64) {
         let (group, member) = (self.spread.group, 1 - self.spread.group);
+        let mut at = at;
+        at[group] = self.spread.mixed(at[group]);
         let width = self.spread.width;
         let warp = if self.spread.warps() > 1 { at[group] / OF_WARP % self.spread.warps() } else { 0 };
         let lane = warp * 32 + at[group] % 8 * 4 + at[member] % (4 * width) / width;
@@ -171,7 +185,8 @@ impl Layout {
                     Family::Wgmma => warpgroup_element(part, bytes, lane, nth),
                     Family::Wmma | Family::Mma => element(part, bytes, lane, nth),
                 };
-                let at = if order == Order::ColMajor { [col, row] } else { [row, col] };
+                let mut at = if order == Order::ColMajor { [col, row] } else { [row, col] };
+                at[self.spread.group] = self.spread.mixed(at[self.spread.group]);
                 let (holder, tile, of_tile) = self.place([start[0] + at[0], start[1] + at[1]]);
                 let position = (tile[0] * tiles_in_a_row + tile[1]) * self.held() + of_tile;
                 if holder != lane
@@ -221,7 +236,7 @@ mod tests {
 
     /// The digits say of each element of a tile what the layout does.
     fn distributes(layout: Layout, image: [i64; 2]) {
-        let distribution = layout.distribution([1, 1]);
+        let distribution = layout.distribution([1, 1]).expect("groups are not mixed");
         assert_eq!((distribution.check(), &distribution.extents()[..]), (Ok(()), &image[..]));
         assert_eq!(distribution.n_registers(), layout.held());
         for (row, column) in (0..image[0]).flat_map(|row| (0..image[1]).map(move |column| (row, column))) {
@@ -276,7 +291,7 @@ mod tests {
         for (family, rows, held) in [(Family::Mma, 16, 2), (Family::Wgmma, 64, 2)] {
             let layout = Layout::of(family, Use::Rows, 4, [rows, 1], Order::RowMajor).expect("rows");
             assert_eq!(layout.held(), held);
-            let distribution = layout.distribution([1, 1]);
+            let distribution = layout.distribution([1, 1]).expect("groups are not mixed");
             assert_eq!((distribution.n_copies(), &distribution.extents()[..]), (4, &[rows][..]));
         }
     }

@@ -220,6 +220,7 @@ fn rewrite(func: &mut Func, plan: Distribution) {
     registers::accesses(func, &buffers, &mut nests, &pieces);
     for buffer in &buffers {
         registers::retype(func, buffer);
+        registers::mix_rows(func, buffer);
     }
     for op in registers::users(&buffers) {
         if let Some(family) = lanes::family(func, op) {

@@ -8,6 +8,7 @@ use crate::analysis::tiles;
 use indexmap::{IndexMap, IndexSet};
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::fragment::Family;
+use tc_dialects::mixing::Mixing;
 use tc_dialects::tir;
 use tc_ir::walk::ancestors;
 use tc_ir::{Func, Op};
@@ -59,8 +60,15 @@ impl Role {
 
     fn is_same(self, other: Role) -> bool {
         // Groups are numbered alike, however many neighbours their lanes hold.
-        let told = |role: Role| (role.is_group, (!role.is_group).then_some(role.width()), role.spread.family);
+        let of_groups = |role: Role| role.spread.rows.filter(|_| role.is_group);
+        let told =
+            |role: Role| (role.is_group, (!role.is_group).then_some(role.width()), role.spread.family, of_groups(role));
         told(self) == told(other)
+    }
+
+    /// How the groups that the loop runs over are mixed.
+    pub(super) fn rows(self) -> Option<Mixing> {
+        self.spread.rows.filter(|_| self.is_group)
     }
 }
 
@@ -247,7 +255,7 @@ fn starts_at_a_piece(
     role: Role,
 ) -> Result<(), Diagnostic> {
     let (name, var) = (func.value_text(buffer.tiles.buffer), func.value_text(loop_var(func, axis.loop_op)));
-    let piece = role.unit();
+    let piece = role.unit().max(role.rows().map_or(1, Mixing::period));
     let extent = const_extent(func, axis.loop_op).unwrap_or(0);
     if extent * axis.step % piece != 0 {
         let text = format!(

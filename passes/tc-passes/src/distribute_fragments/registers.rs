@@ -5,6 +5,7 @@ use super::find::Buffer;
 use super::layout::Layout;
 use super::nests::Nests;
 use super::spread::LanePosition;
+use crate::analysis::region::int_list;
 use crate::analysis::tiles::{Reference, as_index, erase_unused};
 use indexmap::{IndexMap, IndexSet};
 use tc_arith::Expr;
@@ -187,7 +188,7 @@ pub(super) fn retype(func: &mut Func, buffer: &Buffer) {
     let alloc = buffer.tiles.alloc;
     let align = func.int_of(alloc, keys::ALIGN).unwrap_or(0).max(16);
     let align = func.int_attr(align);
-    let (key, distribution) = (func.name(KEY), layout.distribution(counts).attr(func));
+    let distribution = layout.distribution(counts).map(|distribution| (func.name(KEY), distribution.attr(func)));
     let mut attrs = func.op_attrs(alloc);
     for key in [keys::STRIDES, keys::OFFSET_FACTOR] {
         attrs = func.without_entry(attrs, key);
@@ -196,7 +197,9 @@ pub(super) fn retype(func: &mut Func, buffer: &Buffer) {
     rw.set_type(value, ty);
     rw.set_attrs(alloc, attrs);
     rw.set_attr(alloc, keys::ALIGN, align);
-    rw.set_attr(alloc, key, distribution);
+    if let Some((key, distribution)) = distribution {
+        rw.set_attr(alloc, key, distribution);
+    }
 }
 
 /// Puts references to ranges of registers in the place of those to regions.
@@ -240,6 +243,16 @@ fn refer(
 pub(super) fn users(buffers: &[Buffer]) -> IndexSet<Op> {
     let references = buffers.iter().flat_map(|buffer| &buffer.tiles.references);
     references.flat_map(|reference| &reference.users).map(|user| user.op).collect()
+}
+
+/// Lets the products that add to `buffer` read the rows of their left factors as its groups are mixed.
+pub(super) fn mix_rows(func: &mut Func, buffer: &Buffer) {
+    let Some(rows) = buffer.layout.and_then(|layout| layout.spread.rows) else { return };
+    let products = buffer.tiles.references.iter().flat_map(|reference| &reference.users).map(|user| user.op);
+    for op in products.filter(|&op| func.opcode(op) == wgmma::MMA).collect::<Vec<Op>>() {
+        let list = int_list(func, &rows.numbers());
+        Rewriter::new(func).set_attr(op, keys::A_ROWS, list);
+    }
 }
 
 /// Which thread holds what is told by registers now, and not by layouts; but those of factors in memory stay.

@@ -161,6 +161,9 @@ fn divide(func: &mut Func, nests: &mut Nests, loop_op: Op, lane: Value) -> LaneP
         let neighbour = pool.var(Algebra::var(neighbour));
         value = pool.add(value, neighbour);
     }
+    if let Some(rows) = role.rows() {
+        value = rows.mixed_expr(&mut nests.algebra, value);
+    }
     let value = nests.algebra.analyzer.simplify(value);
     let body = b.func.op_regions(loop_op)[0];
     let algebra = &nests.algebra;

@@ -27,7 +27,7 @@ pub(super) fn widen(
         _ if way == Way::Out => LONGEST,
         _ => return false,
     };
-    if n < 3 || m < 2 || place.apart.is_some() {
+    if n < 3 || m < 2 || place.apart.is_some_and(|dim| dim + 2 >= n) {
         return false;
     }
     let zero = |start| algebra.analyzer.pool.as_const(start) == Some(0);
@@ -36,21 +36,26 @@ pub(super) fn widen(
             Dim::One(extent) => func.as_int(extent),
             Dim::Joined(extent) => Some(extent),
         };
-        let side = place.sides[n - dim];
-        extent == Some(side)
-            && (extents[m - dim], place.lengths[m - dim], place.steps[n - dim]) == (side, side, 1)
-            && zero(place.starts[n - dim])
-            && zero(place.offsets[m - dim])
+        let of_tensor =
+            extent == Some(place.sides[n - dim]) && place.steps[n - dim] == 1 && zero(place.starts[n - dim]);
+        of_tensor && place.lengths[m - dim] == extents[m - dim] && zero(place.offsets[m - dim])
     };
-    let row = extents[m - 1].saturating_mul(size);
-    let bytes = extents[m - 2].saturating_mul(row);
-    if !is_all(1) || !is_all(2) || width <= row || bytes % width != 0 {
+    let row = place.sides[n - 1].saturating_mul(size);
+    // The buffer may have rows of several tiles in one dimension.
+    let [of_tensor, of_buffer] = [place.sides[n - 2], extents[m - 2]].map(|rows| rows.saturating_mul(row));
+    if !is_all(1)
+        || !is_all(2)
+        || extents[m - 1] != place.sides[n - 1]
+        || width <= row
+        || of_tensor % width != 0
+        || of_buffer % width != 0
+    {
         return false;
     }
-    for (dim, extent) in [(2, bytes / width), (1, width / size)] {
-        place.sides[n - dim] = extent;
-        shape[n - dim] = Dim::Joined(extent);
-        extents[m - dim] = extent;
-    }
+    place.sides[n - 2] = of_tensor / width;
+    extents[m - 2] = of_buffer / width;
+    shape[n - 2] = Dim::Joined(of_tensor / width);
+    let columns = width / size;
+    (place.sides[n - 1], extents[m - 1], shape[n - 1]) = (columns, columns, Dim::Joined(columns));
     true
 }

@@ -14,7 +14,7 @@ pub(super) fn plan(func: &Func, plan: &mut Flattening, found: &mut Diagnostics) 
         let buffer = root_buffer(func, shared);
         let Some(swizzle) = plan.buffers.get(&buffer).and_then(|flat| flat.swizzle) else { continue };
         let bytes = func.as_shaped(func.value_type(buffer)).and_then(|(elem, ..)| func.as_scalar(elem));
-        let width = bytes.and_then(|scalar| tma::swizzle_mixes(swizzle.numbers(), scalar.bytes().into()));
+        let width = bytes.and_then(|scalar| tma::swizzle_mixes(swizzle.0.numbers(), scalar.bytes().into()));
         let row = tma::map_of(func, boxed).and_then(|map| tma::box_extents(func, map));
         let row = row.and_then(|extents| extents.last()?.checked_mul(bytes?.bytes().into()));
         match width {

@@ -8,12 +8,16 @@ use super::strides::Flattening;
 use super::swizzle::Swizzle;
 use indexmap::IndexMap;
 use tc_dialects::algebra::Algebra;
+use tc_dialects::mixing::Mixing;
 use tc_dialects::tir;
 use tc_dialects::tma::swizzle_mixes;
 use tc_dialects::wgmma::{self, Descriptor, Major, Shape, Side, factor_extents};
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Func, Op, Rewriter, Value, keys};
 use tc_support::{Diagnostic, Diagnostics, counted};
+
+/// The rows after which a swizzle of their own bytes repeats.
+const ROWS: i64 = 8;
 
 /// The bytes of a piece of a row.
 const PIECE: i64 = 16;
@@ -47,11 +51,11 @@ pub(super) fn plan(func: &Func, plan: &mut Flattening, found: &mut Diagnostics) 
                 continue;
             }
             match descriptor(func, op, side, shape, plan) {
-                Ok((descriptor, alloc)) => {
+                Ok((descriptor, multiple, alloc)) => {
                     plan.factors.descriptors.insert((op, side.operand()), (side, Some(descriptor)));
                     if let Some(alloc) = alloc {
                         let align = plan.factors.alignments.entry(alloc).or_default();
-                        *align = descriptor.alignment().max(*align);
+                        *align = multiple.max(*align);
                     }
                 }
                 Err((text, help)) => {
@@ -75,6 +79,12 @@ pub(super) fn apply(func: &mut Func, plan: &Flattening) {
         let list = descriptor.numbers().map(|number| func.int_attr(number));
         let list = func.attr(AttrData::List(list.into()));
         Rewriter::new(func).set_attr(op, side.descriptor_key(), list);
+        if side == Side::A {
+            // The descriptor tells it.
+            let attrs = func.op_attrs(op);
+            let attrs = func.without_entry(attrs, keys::A_ROWS);
+            Rewriter::new(func).set_attrs(op, attrs);
+        }
     }
     for (&alloc, &align) in &plan.factors.alignments {
         let align = func.int_attr(align);
@@ -108,20 +118,20 @@ impl Lie {
 
     fn address(&self, at: [i64; 2]) -> i64 {
         let plain = self.plain(at);
-        self.swizzle.map_or(plain, |swizzle| swizzle.mixed(plain / self.bytes) * self.bytes)
+        self.swizzle.map_or(plain, |swizzle| swizzle.0.mixed(plain / self.bytes) * self.bytes)
     }
 }
 
 type Refusal = (String, String);
 
-/// The descriptor of a factor, and the alloc whose buffer has to lie at a greater multiple for it.
+/// The descriptor of a factor, the multiple that its buffer lies at, and the alloc that has to say so.
 fn descriptor(
     func: &Func,
     op: Op,
     side: Side,
     shape: Shape,
     plan: &Flattening,
-) -> Result<(Descriptor, Option<Op>), Refusal> {
+) -> Result<(Descriptor, i64, Option<Op>), Refusal> {
     let place = func.operand(op, side.operand());
     let (buffer, start) = start_of(func, place);
     let name = func.value_text(buffer).to_string();
@@ -135,17 +145,21 @@ fn descriptor(
     };
     let swizzle = match lie.swizzle {
         None => 0,
-        Some(swizzle) => swizzle_mixes(swizzle.numbers(), bytes).ok_or_else(|| {
+        Some(swizzle) => swizzle_mixes(swizzle.0.numbers(), bytes).ok_or_else(|| {
             let text = format!("a warpgroup product does not read `{name}` as its `swizzle` mixes it");
             (text, "let `bulk_copy` choose how the stage lies".to_string())
         })?,
     };
+    // Rows that are shorter than those that were swizzled: exchanged as `a_rows` says, they are as the hardware reads them.
+    let rows = wgmma::rows_of_left(func, op).filter(|_| side == Side::A);
+    let swizzle = rows.map_or(swizzle, |_| lie.row * bytes);
     let candidate = offsets(&lie, major, swizzle, extents);
     let all = || (0..extents[0]).flat_map(|row| (0..extents[1]).map(move |column| [row, column]));
     let same = |descriptor: Descriptor| {
         all().all(|at| {
             let [mn, k] = if major == Major::K { at } else { [at[1], at[0]] };
-            descriptor.address(major, bytes, 0, [mn, k]) == lie.address(at)
+            let of_region = rows.map_or(at, |rows| [rows.mixed(at[0]), at[1]]);
+            descriptor.address(major, bytes, 0, [mn, k]) == lie.address(of_region)
         })
     };
     let Some(descriptor) = candidate.filter(|&descriptor| same(descriptor)) else {
@@ -157,19 +171,21 @@ fn descriptor(
              give it rows of 128, 64 or 32 bytes, and `swizzle` with 3, 2 or 1 bits that mixes pieces of 16 bytes";
         return Err((text, help.to_string()));
     };
-    check_start(func, (start, &name), major, &lie, extents, descriptor)?;
+    let period = rows.map_or(ROWS, Mixing::period);
+    check_start(func, (start, &name), major, &lie, (extents, period), descriptor)?;
     let align = func.buffer_attr(buffer, keys::ALIGN).and_then(|align| func.as_int(align)).unwrap_or(1);
-    let is_aligned = align % descriptor.alignment() == 0;
+    let multiple = descriptor.alignment().max(period * descriptor.row());
+    let is_aligned = align % multiple == 0;
     let alloc = func.def_op(buffer).filter(|&op| !is_aligned && func.opcode(op) == tir::ALLOC);
     if !is_aligned && alloc.is_none() {
         let text = format!(
             "a factor with rows of {} bytes lies at a multiple of {}, and `{name}` at one of {align}",
             descriptor.row(),
-            descriptor.alignment()
+            multiple
         );
-        return Err((text, format!("make it with `align = {}`", descriptor.alignment())));
+        return Err((text, format!("make it with `align = {multiple}`")));
     }
-    Ok((descriptor, alloc))
+    Ok((descriptor, multiple, alloc))
 }
 
 /// How the buffer lies, by the dimension of rows and the last one.
@@ -213,13 +229,13 @@ fn offsets(lie: &Lie, major: Major, swizzle: i64, extents: [i64; 2]) -> Option<D
     Descriptor::of(&[leading, stride, swizzle])
 }
 
-/// A factor starts where eight rows do, and at a piece: then the swizzle mixes it as it does at the start of the buffer.
+/// A factor starts where so many rows do that are mixed among themselves, and at a piece: then the swizzle mixes it as it does at the start of the buffer.
 fn check_start(
     func: &Func,
     (start, name): (Option<Op>, &str),
     major: Major,
     lie: &Lie,
-    extents: [i64; 2],
+    (extents, period): ([i64; 2], i64),
     descriptor: Descriptor,
 ) -> Result<(), Refusal> {
     let Some(start) = start else { return Ok(()) };
@@ -237,7 +253,7 @@ fn check_start(
         Major::K => extents[1],
         Major::Mn => descriptor.row() / lie.bytes,
     };
-    for (value, unit, what) in [(row, 8, "row"), (column, along, "column")] {
+    for (value, unit, what) in [(row, period, "row"), (column, along, "column")] {
         let of = multiple(value);
         if of != 0 && of % unit as usize != 0 {
             let text = format!(

@@ -8,6 +8,7 @@ use super::rewrite::erase_unused;
 use super::strides::Flattening;
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, build_index};
+use tc_dialects::mixing::Mixing;
 use tc_dialects::scope::Scope;
 use tc_dialects::threads::{mixes_positions, takes_a_row};
 use tc_dialects::{arith, tir};
@@ -17,62 +18,26 @@ use tc_ir::{AttrData, Func, Op, Rewriter, Value, keys};
 use tc_support::{Diagnostic, Diagnostics};
 
 /// The most bits of a position that are mixed.
-const MAX_BITS: i64 = 10;
-/// The highest bit that is mixed or mixes.
-const MAX_BIT: i64 = 40;
+const MAX_BITS: u32 = 10;
 
 /// Which bits of a position are mixed into which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Swizzle {
-    bits: u32,
-    base: u32,
-    shift: u32,
-}
+pub(super) struct Swizzle(pub(super) Mixing);
 
 impl Swizzle {
-    /// Bits, base and shift.
-    pub(super) fn numbers(self) -> [i64; 3] {
-        [self.bits, self.base, self.shift].map(i64::from)
-    }
-
-    /// The position that the number `at` becomes.
-    pub(super) fn mixed(self, at: i64) -> i64 {
-        let mask = ((1 << self.bits) - 1) << self.base;
-        at ^ ((at >> self.shift) & mask)
-    }
-
     /// The elements that stay side by side.
     fn stretch(self) -> i64 {
-        1 << self.base
+        1 << self.0.base
     }
 
     /// The elements among which positions are exchanged.
     fn period(self) -> i64 {
-        1 << (self.base + self.bits)
+        1 << (self.0.base + self.0.bits)
     }
 
     /// `size` elements, up to the end of the last period.
     pub(super) fn rounded(self, size: i64) -> Option<i64> {
         size.checked_add(self.period() - 1).map(|size| size / self.period() * self.period())
-    }
-
-    /// The position that `at` becomes.
-    fn apply(self, algebra: &mut Algebra, at: Expr) -> Expr {
-        let pool = &mut algebra.analyzer.pool;
-        let [stretch, period, count] = [self.stretch(), self.period(), 1 << self.bits].map(|n| pool.int(n));
-        let above = pool.int(1 << (self.base + self.shift));
-        let number = pool.floor_div(at, stretch);
-        let number = pool.floor_mod(number, count);
-        let mixer = pool.floor_div(at, above);
-        let mixer = pool.floor_mod(mixer, count);
-        let number = pool.bit_xor(number, mixer);
-        let number = pool.mul(number, stretch);
-        let start = pool.floor_div(at, period);
-        let start = pool.mul(start, period);
-        let within = pool.floor_mod(at, stretch);
-        let sum = pool.add(start, number);
-        let sum = pool.add(sum, within);
-        algebra.analyzer.simplify(sum)
     }
 }
 
@@ -87,15 +52,11 @@ pub(super) fn of(func: &Func, buffer: Value) -> Result<Option<Swizzle>, String> 
     let Some(&[bits, base, shift]) = numbers.as_deref() else {
         return Err(format!("the swizzle of `{name}` is no list of bits, base and shift"));
     };
-    let is_sound = (1..=MAX_BITS).contains(&bits)
-        && (0..=MAX_BIT).contains(&base)
-        && (bits..=MAX_BIT).contains(&shift)
-        && base + shift + bits <= MAX_BIT;
-    if !is_sound {
+    let Some(mixing) = Mixing::of(&[bits, base, shift]).filter(|mixing| mixing.bits <= MAX_BITS) else {
         return Err(format!(
             "`{name}` cannot be swizzled by {bits} bits from {base} on, mixed with those {shift} higher"
         ));
-    }
+    };
     let is_alloc = func.def_op(buffer).is_some_and(|op| func.opcode(op) == tir::ALLOC);
     let Some((elem, _, scope)) = func.as_shaped(func.value_type(buffer)) else { return Ok(None) };
     let is_shared = Scope::of_name(func, scope).is_some_and(Scope::is_shared);
@@ -104,7 +65,7 @@ pub(super) fn of(func: &Func, buffer: Value) -> Result<Option<Swizzle>, String> 
             "`{name}` is swizzled, and is no buffer of numbers that the kernel makes in shared memory"
         ));
     }
-    Ok(Some(Swizzle { bits: bits as u32, base: base as u32, shift: shift as u32 }))
+    Ok(Some(Swizzle(mixing)))
 }
 
 /// Refuses what takes a part of a swizzled buffer for one that lies in order.
@@ -219,7 +180,7 @@ fn mix(func: &Func, algebra: &mut Algebra, op: Op, swizzle: Swizzle) -> Result<M
             return Err(torn(func, op, length, swizzle));
         }
     }
-    let at = swizzle.apply(algebra, at);
+    let at = swizzle.0.mixed_expr(algebra, at);
     Ok(Mixed { op, at, lanes: (lanes > 1).then_some(lanes) })
 }
 
@@ -250,15 +211,15 @@ mod tests {
     #[test]
     fn stretches_are_exchanged_and_stay_whole() {
         for (bits, base, shift) in [(1, 3, 3), (3, 3, 3), (2, 3, 4), (2, 0, 2), (3, 2, 5)] {
-            let swizzle = Swizzle { bits, base, shift };
+            let swizzle = Swizzle(Mixing { bits, base, shift });
             let mut algebra = Algebra::new();
             let size = 1i64 << (base + shift + bits);
             let mut seen = vec![false; size as usize];
             for position in 0..size {
                 let at = algebra.analyzer.pool.int(position);
-                let to = swizzle.apply(&mut algebra, at);
+                let to = swizzle.0.mixed_expr(&mut algebra, at);
                 let to = algebra.analyzer.pool.as_const(to).expect("a number becomes a number");
-                assert_eq!(to, swizzle.mixed(position));
+                assert_eq!(to, swizzle.0.mixed(position));
                 assert_eq!(to % swizzle.stretch(), position % swizzle.stretch());
                 assert_eq!(to / swizzle.period(), position / swizzle.period());
                 assert!(!std::mem::replace(&mut seen[to as usize], true), "{position} meets another at {to}");

@@ -80,9 +80,11 @@ impl Compiler<'_, '_> {
                 });
                 let Some(strides) = strides else { return Err(self.unsupported(op, "a factor of these extents")) };
                 let [of_mn, of_k] = if major == Major::K { strides } else { [strides[1], strides[0]] };
+                let rows = wgmma::rows_of_left(func, op).filter(|_| side == Side::A);
+                let row = |nth: usize| rows.map_or(nth, |rows| rows.mixed(nth as i64) as usize);
                 let element = |nth: usize| match by_steps {
                     true => nth / mn * of_k + nth % mn * of_mn,
-                    false => nth / k * of_mn + nth % k * of_k,
+                    false => row(nth / k) * of_mn + nth % k * of_k,
                 };
                 Places::Elements((0..mn * k).map(element).collect())
             }

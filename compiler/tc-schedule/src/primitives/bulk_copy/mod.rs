@@ -5,8 +5,10 @@
 //! `bulk_copy(STAGE, swizzle = w)`: the stage is a copy (`cache_read`) of a tensor into shared memory, or what `cache_write`
 //! leaves in shared memory of a result, which is then copied to its tensor. Its buffer lies in rows of `w` bytes (32, 64 or 128), whose 16-byte pieces the copy engine mixes so that eight rows below each other fall
 //! into different banks; this is also how `wgmma` products read their factors. A dimension longer than a row is divided
-//! into panels that follow each other. With `swizzle = 0`, rows are as long as the stage's and not mixed. The default is
-//! 128, or less where the rows are shorter.
+//! into panels that follow each other. Rows of the stage that are shorter than `w`, and lie side by side in the tensor too, are
+//! copied as rows of `w` bytes: the copy engine takes the time of 128 bytes for any row. A product of warpgroups reads such a left
+//! factor in another order of rows, in which its sums then lie in registers. With `swizzle = 0`, rows are as long as the stage's
+//! and not mixed. The default is 128 for what is copied to a tensor; for what is read, the greatest that divides a row.
 //!
 //! No loop that copies is bound: one thread begins each copy. If the loop that a `cache_read` is computed at has `pipeline`,
 //! the pass `warp-specialize` gives the copies warps of their own, and derives all barriers. Threads fill what a
