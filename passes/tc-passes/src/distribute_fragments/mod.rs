@@ -47,7 +47,8 @@
 //! # Algorithm
 //!
 //! 1. Find the buffers. `mma.sync` determines the extents and the layout of its tiles, and so the mapping of elements
-//!    to threads; without one, `mma.ldmatrix` does. Refuse any other access.
+//!    to threads; without one, `mma.ldmatrix` does. Refuse any other access. A left factor of `wgmma` that was swizzled in longer
+//!    rows than its own is read in another order of rows, which the product states (`a_rows`), and its sums are held in that order.
 //! 2. For each load or store of an element find its pair of loops: one along the last but one dimension, one along the
 //!    last, in either order, with other loops between or around. A buffer that no matrix op takes has the mapping of
 //!    the buffers that it exchanges elements with, or else that of its storage scope.

@@ -66,19 +66,21 @@
 //! 2. Refuse what needs an order that the roles do not have: other shared memory (but that of `crew = warpgroup`), a reduction
 //!    across threads, global memory that the nest writes and reads, a load under a condition that may hold again after it did not.
 //! 3. Count the iterations through all loops around: iteration `i` uses slot `i % n`, in round `i / n`, and waits for the
-//!    phase of that round, so parities follow from loop variables. The consumers of a slot arrive at `empty` when they have
+//!    phase of that round, so parities follow from loop variables. A loop whose variable decides how often one inside of it runs
+//!    carries the number of iterations that came before, up to twice the slots. The consumers of a slot arrive at `empty` when they have
 //!    read it, of warpgroup products one thread a warpgroup after the wait for them, else each thread; the producer's wait
 //!    for round 0 goes on at once. Where an iteration may have no product, the warpgroup meets at a barrier first: else that
 //!    thread could run ahead of the others by more than a phase.
 //! 4. Where an iteration is one group of products and nothing else, the group runs on while the next one begins: it is
-//!    waited for an iteration later, and its slot is released then; the last one after the loop.
+//!    waited for an iteration later, and its slot is released then; the last one after the loop, or after the outermost of loops
+//!    that hold nothing but one another and surely run.
 //! 5. Copy to the producer what computes the coordinates of the loads, and take the loads out of the consumers' role.
 //!
 //! # Limits
 //!
 //! One loop with loads in a nest. The coordinates of a load are computed from loop variables and sizes. Consumers are
-//! numbered by `threadIdx.x` and `threadIdx.y`. The bounds of loops around depend on sizes and on the block, and not on one
-//! another.
+//! numbered by `threadIdx.x` and `threadIdx.y`. The bounds of loops around depend on sizes, on the block and on one another,
+//! and not on data.
 //!
 //! # Remarks
 //!
