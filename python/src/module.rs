@@ -324,6 +324,7 @@ impl Module {
             text: cuda.source,
             manifests: cuda.manifests,
             assembled: compiler.kernel_resources(&module, Via::Cuda).map_err(|failed| failed.text()),
+            machine_code: compiler.machine_code(&module, Via::Cuda).unwrap_or_default(),
             speed: compiler.performance(&module, &tc::target::Machine::of(&compiler.target), &[]).unwrap_or_default(),
             held: report::held_buffers(&module),
         });
