@@ -19,9 +19,12 @@ pub fn text(code: &MachineCode, sources: &Sources) -> String {
             let _ = writeln!(out, "  {what:<13}{text}");
         }
         loops(&mut out, kernel, sources);
-        let n = counted(kernel.findings.len(), "finding");
-        let _ =
-            writeln!(out, "  {:<13}{}", "findings", if kernel.findings.is_empty() { "none".to_string() } else { n });
+        let n = match (kernel.findings.len(), kernel.instructions) {
+            (0, Some(_)) => "none".to_string(),
+            (0, None) => "none in what was looked at".to_string(),
+            (n, _) => counted(n, "finding"),
+        };
+        let _ = writeln!(out, "  {:<13}{n}", "findings");
     }
     for why in code.not_looked_at() {
         let _ = writeln!(out, "not looked at: {why}");

@@ -325,8 +325,7 @@ impl Job<'_, '_> {
             Emit::Mlir => Via::Mlir,
         };
         compiler.machine_code(module, via).unwrap_or_else(|why| {
-            let why = why.diagnostics.iter().next().map_or_else(String::new, |first| first.message.clone());
-            MachineCode { resources: Some(Err(why.clone())), unknown: vec![why], ..MachineCode::default() }
+            MachineCode::not_made(why.diagnostics.iter().next().map_or_else(String::new, |first| first.message.clone()))
         })
     }
 

@@ -17,10 +17,9 @@ pub use products::{Agreement, ProductCount};
 use flow::Flow;
 use listing::{Instruction, Listing};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use tc_ir::{Func, Module};
 use tc_kernel::{host, job};
-use tc_support::{Diagnostics, LineCol, Location, Sources};
+use tc_support::{Diagnostics, Location, Pos, Sources, Span};
 use tc_target::{Resources, Target};
 
 /// What is known of the machine code of a module.
@@ -137,6 +136,11 @@ pub fn machine_code(module: &Module, target: &Target, told: &Told<'_>) -> Result
 }
 
 impl MachineCode {
+    /// That of a module of which none was made, and why.
+    pub fn not_made(why: String) -> MachineCode {
+        MachineCode { resources: Some(Err(why.clone())), unknown: vec![why], ..MachineCode::default() }
+    }
+
     /// All that was found, as diagnostics.
     pub fn diagnostics(&self) -> Diagnostics {
         let mut all = Diagnostics::new();
@@ -213,11 +217,11 @@ impl Instruction {
         let Some((path, line)) = &self.line else { return Location::None };
         let is_it = |name: &str| path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
         let file = sources.files().filter(|file| is_it(&file.name)).max_by_key(|file| file.name.len());
-        file.map_or(Location::None, |file| {
+        file.filter(|file| !file.line(*line).is_empty()).map_or(Location::None, |file| {
             let text = file.line(*line);
-            let col = text.len() - text.trim_start().len() + 1;
-            let at = LineCol { line: *line, col: u32::try_from(col).unwrap_or(1) };
-            Location::Point { file: Arc::from(file.name.as_str()), at }
+            let indent = text.len() - text.trim_start().len();
+            let start = file.start().0 as usize + file.line_range(*line, *line).0 + indent;
+            u32::try_from(start).map_or(Location::None, |start| Span::at(Pos(start)).into())
         })
     }
 }

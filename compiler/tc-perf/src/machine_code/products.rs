@@ -48,6 +48,8 @@ impl Agreement {
 #[derive(Default)]
 struct Counted {
     n: u64,
+    /// The same where all loops of a known number of iterations are unrolled.
+    all: u64,
     /// Are there loops around that a compiler may unroll, or may leave, though the program does not say so?
     may_grow: bool,
     may_shrink: bool,
@@ -65,13 +67,13 @@ pub(crate) fn compare(func: &Func, target: &Target, machine: Option<&BTreeMap<St
     shapes.dedup();
     let one = |shape: &String| {
         let counted = program.get(shape);
-        let n = counted.map_or(0, |counted| counted.n);
+        let (n, all) = counted.map_or((0, 0), |counted| (counted.n, counted.all));
         let found = machine.map(|machine| machine.get(shape).copied().unwrap_or(0));
         let is_loop = |may: fn(&Counted) -> bool| counted.is_some_and(may);
         let agreement = match (found, &unknown) {
             (None, _) => Agreement::Unknown("the machine code was not looked at".into()),
             (_, Some(why)) => Agreement::Unknown(why.clone()),
-            (Some(found), None) if found == n => Agreement::Equal,
+            (Some(found), None) if found == n || found == all => Agreement::Equal,
             (Some(found), None) if found > n && is_loop(|counted| counted.may_grow) => {
                 Agreement::Unknown("a loop around them may have been unrolled".into())
             }
@@ -80,7 +82,12 @@ pub(crate) fn compare(func: &Func, target: &Target, machine: Option<&BTreeMap<St
             }
             _ => Agreement::Unequal,
         };
-        ProductCount { shape: shape.clone(), machine: found, program: Some(n), agreement }
+        ProductCount {
+            shape: shape.clone(),
+            machine: found,
+            program: Some(if found == Some(all) { all } else { n }),
+            agreement,
+        }
     };
     shapes.into_iter().map(one).collect()
 }
@@ -90,7 +97,7 @@ fn count(func: &Func, target: &Target) -> BTreeMap<String, Counted> {
     for op in all_ops(func) {
         let Some((shape, n, unknown)) = instructions(func, op, target) else { continue };
         let counted = all.entry(shape).or_default();
-        let mut copies = n;
+        let (mut copies, mut all_copies) = (n, n);
         for around in ancestors(func, op).filter(|&around| func.opcode(around) == tir::FOR) {
             let trips = trips(func, around);
             let unrolled = match loop_kind(func, around) {
@@ -100,10 +107,12 @@ fn count(func: &Func, target: &Target) -> BTreeMap<String, Counted> {
             };
             let unrolled = unrolled.unwrap_or(1).min(trips.unwrap_or(u64::MAX));
             copies = copies.saturating_mul(unrolled);
+            all_copies = all_copies.saturating_mul(trips.unwrap_or(1));
             counted.may_shrink |= unrolled > 1;
             counted.may_grow |= trips != Some(unrolled);
         }
         counted.n = counted.n.saturating_add(copies);
+        counted.all = counted.all.saturating_add(all_copies);
         counted.unknown = counted.unknown.take().or(unknown);
     }
     all
