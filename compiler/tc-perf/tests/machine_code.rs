@@ -44,7 +44,10 @@ fn lint(body: &str, log: &str, listing: &str) -> MachineCode {
         .unwrap_or_else(|found| panic!("{}", tc_support::render::text(&found, &module.sources, false)))
 }
 
-fn kinds(code: &MachineCode) -> Vec<(FindingKind, u64, Option<(u64, u64)>)> {
+/// A kind, how many instructions, and their loop.
+type Shown = (FindingKind, u64, Option<(u64, u64)>);
+
+fn kinds(code: &MachineCode) -> Vec<Shown> {
     code.kernels[0].findings.iter().map(|one| (one.kind, one.count, one.in_loop)).collect()
 }
 

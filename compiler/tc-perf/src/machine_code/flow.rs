@@ -250,8 +250,11 @@ mod tests {
     use super::*;
     use crate::machine_code::listing::read;
 
-    /// The loops of code: addresses of the first and the last instruction, and of the loop around.
-    fn loops(body: &str) -> (Vec<(u64, u64, Option<u64>)>, Option<String>) {
+    /// The addresses of the first and the last instruction of a loop, and of the first of the loop around it.
+    type Shown = (u64, u64, Option<u64>);
+
+    /// The loops of code, and why they are not all known.
+    fn loops(body: &str) -> (Vec<Shown>, Option<String>) {
         let mut text = "\t.section\t.text.k\nk:\n".to_string();
         for (nth, line) in body.split(';').map(str::trim).enumerate() {
             let (label, line) = line.split_once(": ").map_or((None, line), |(label, line)| (Some(label), line));
