@@ -4,7 +4,7 @@ use super::flow::Flow;
 use super::listing::{Instruction, Listing};
 use super::messages::Message;
 use super::products::Agreement;
-use super::{BARRIER, KernelCode};
+use super::{KernelCode, MEMBAR};
 use std::collections::BTreeMap;
 use tc_dialects::threads::is_cluster_barrier;
 use tc_dialects::tir::{self, LoopKind, loop_kind};
@@ -138,7 +138,7 @@ pub(super) fn find(func: &Func, code: &mut KernelCode, read: Read<'_, '_>, sourc
             };
             add(kind, of, &all, format!("`@{}` has {n} to local memory in {place}: {what}", func.symbol()), help);
         }
-        let is_stray = |one: &Instruction| one.base() == BARRIER && BarrierScope::of(one) > widest;
+        let is_stray = |one: &Instruction| one.base() == MEMBAR && BarrierScope::of(one) > widest;
         for (of, all) in by_loop(&is_stray) {
             let scope = all.iter().filter_map(|one| BarrierScope::of(one)).max().unwrap_or(BarrierScope::System);
             let asks = match widest {

@@ -176,7 +176,7 @@ impl KernelCode {
         self.unknown.extend(flow.unclear.iter().map(|why| format!("loops are not all known: {why}")));
         let code = || listing.instructions.iter().zip(&flow.inner);
         self.instructions = Some(code().filter(|(one, _)| one.base() != "NOP").count() as u64);
-        self.barriers_outside = code().filter(|(one, inner)| one.base() == BARRIER && inner.is_none()).count() as u64;
+        self.barriers_outside = code().filter(|(one, inner)| one.base() == MEMBAR && inner.is_none()).count() as u64;
         let mut members: Vec<Vec<&Instruction>> = flow.loops.iter().map(|_| Vec::new()).collect();
         for (one, inner) in code() {
             flow.around(*inner).for_each(|around| members[around].push(one));
@@ -191,7 +191,7 @@ impl KernelCode {
             instructions: count(all, &|one| one.base() != "NOP"),
             products: shapes(all.iter().copied()),
             local: count(all, &Instruction::is_local),
-            barriers: count(all, &|one| one.base() == BARRIER),
+            barriers: count(all, &|one| one.base() == MEMBAR),
             location: listing.instructions[flow.loops[nth].first].location(sources),
         };
         self.loops = flow.loops.iter().zip(&members).enumerate().map(one).collect();
@@ -200,7 +200,7 @@ impl KernelCode {
 }
 
 /// The instruction that orders memory.
-const BARRIER: &str = "MEMBAR";
+const MEMBAR: &str = "MEMBAR";
 
 /// Products by shape.
 fn shapes<'i>(all: impl Iterator<Item = &'i Instruction>) -> BTreeMap<String, u64> {
