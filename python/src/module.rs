@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tc::pass::{Instrument, PassAt, PassRecord, Pipeline};
+use tc::perf::MachineCode;
 use tc::report::page::{Emitted, Page, Run};
 use tc::report::recorder::Recorder;
 use tc::run::cases::{is_operator, is_program, to_check, to_evaluate};
@@ -319,11 +320,14 @@ impl Module {
         let steps = compiler.pipeline(pipeline, &mut module)?;
         let run = watched(compiler, &mut module, &steps, &mut recorder)?;
         let planned = steps.passes.iter().map(|planned| (planned.info.name, planned.info.anchor)).collect();
+        let machine_code = compiler.machine_code(&module, Via::Cuda);
+        let machine_code = machine_code.unwrap_or_else(|failed| MachineCode::not_made(failed.text()));
         let emitted = compiler.emit_cuda(&module).ok().map(|cuda| Emitted {
             language: "CUDA C++",
             text: cuda.source,
             manifests: cuda.manifests,
-            assembled: compiler.kernel_resources(&module, Via::Cuda).map_err(|failed| failed.text()),
+            assembled: machine_code.resources.clone().unwrap_or_else(|| Ok(Vec::new())),
+            machine_code,
             speed: compiler.performance(&module, &tc::target::Machine::of(&compiler.target), &[]).unwrap_or_default(),
             held: report::held_buffers(&module),
         });

@@ -7,6 +7,8 @@
 //!
 //! What data decides is not known: a condition on data is taken to hold, a loop that data bounds to run once, an
 //! address from data to share no sector with another lane's.
+//!
+//! Beside that, `machine_code` is a lint of what an assembler made of kernels.
 
 mod chain;
 mod counts;
@@ -14,6 +16,7 @@ mod estimate;
 mod fresh;
 mod lanes;
 mod literal;
+mod machine_code;
 mod memory;
 mod queue;
 mod registers;
@@ -25,5 +28,8 @@ mod unroll;
 mod walk;
 
 pub use estimate::{Limiter, Time, Traffic};
+pub use machine_code::{
+    Agreement, Finding, FindingKind, KernelCode, LoopCode, MachineCode, ProductCount, Told, machine_code,
+};
 pub use report::{AccessReport, KernelReport, kernel, module};
 pub use touch::Direction;

@@ -4,6 +4,7 @@
 //! - [`diff`]: what differs between two texts; [`recording`]: texts kept as differences.
 //! - [`tables`]: time and statistics as tables and as JSON; [`trace`]: time as Chrome and Perfetto read it.
 //! - [`access`]: what a kernel's accesses and instructions say of its speed, as text and as JSON.
+//! - [`machine_code`]: what the lint of machine code says, as text and as JSON.
 //! - [`html`]: pages and pictures, whatever is shown in them.
 //! - [`dump`]: the files of such a folder, and which of them are ours; [`index`]: its pages; [`page`]: one page that tells all of a compilation.
 //!
@@ -16,6 +17,7 @@ pub mod dump;
 pub mod html;
 pub mod index;
 pub mod instruments;
+pub mod machine_code;
 pub mod page;
 pub mod recorder;
 pub mod recording;

@@ -6,9 +6,11 @@ use crate::guard::guarded;
 use crate::run::Built;
 use tc_ir::Module;
 use tc_mlir::lower::{self, LowerOptions};
+#[cfg(feature = "runtime")]
+use tc_perf::{MachineCode, Told};
 use tc_runtime::{Code, Program, toolkit};
 #[cfg(feature = "runtime")]
-use tc_runtime::{cubin, nvrtc, ptxas};
+use tc_runtime::{cubin, nvdisasm, nvrtc, ptxas};
 use tc_support::{Diagnostic, Diagnostics, Location};
 use tc_target::KernelManifest;
 #[cfg(feature = "runtime")]
@@ -109,8 +111,48 @@ impl Compiler {
             }
             Via::Mlir => {
                 let PtxModule { text, manifests } = self.emit_ptx(module, via)?;
-                Ok(CubinModule { code: ptxas::assemble(&text, &self.target).map_err(failed)?, manifests })
+                Ok(CubinModule { code: ptxas::assemble(&text, &self.target).map_err(failed)?.code, manifests })
             }
+        })
+    }
+
+    /// A lint of the machine code that is made of a module that went through the pipeline `cuda`, `via` either way: what of it
+    /// is slow, and not what the program says. No GPU is needed, but NVIDIA's compiler or assembler, and its disassembler;
+    /// where they are missing, the report says so.
+    #[cfg(feature = "runtime")]
+    pub fn machine_code(&self, module: &Module, via: Via) -> Result<MachineCode, Failure> {
+        let failed = |diagnostics: Diagnostics| Failure { diagnostics, sources: module.sources.clone() };
+        guarded("reading machine code", &module.sources, || {
+            let made = match via {
+                Via::Cuda => {
+                    // With lines, which change no instruction.
+                    let cuda = self.emit_cuda_with(module, &tc_cuda::EmitOptions { line_directives: true })?;
+                    let options = nvrtc::Options {
+                        output: nvrtc::Output::Cubin,
+                        line_info: true,
+                        extra: vec!["--ptxas-options=--verbose".into()],
+                        ..nvrtc::Options::default()
+                    };
+                    nvrtc::compile(&cuda.source, "kernels.cu", &self.target, &options).map(|made| (made.code, made.log))
+                }
+                Via::Mlir => {
+                    let ptx = self.emit_ptx(module, via)?.text;
+                    ptxas::assemble(&ptx, &self.target).map(|made| (made.code, made.log))
+                }
+            };
+            let made = match made {
+                Err(why) if !matches!(why.code, nvrtc::MISSING | ptxas::MISSING) => return Err(failed(why.into())),
+                made => made.map_err(|why| why.message),
+            };
+            let told = Told {
+                log: made.as_ref().map(|(_, log)| log.as_str()).map_err(Clone::clone),
+                resources: made
+                    .as_ref()
+                    .map_err(Clone::clone)
+                    .and_then(|(code, _)| cubin::resources(code).map_err(|why| why.message)),
+                listing: made.as_ref().map_err(Clone::clone).and_then(|(code, _)| nvdisasm::disassemble(code)),
+            };
+            tc_perf::machine_code(&self.legal(module), &self.target, &told).map_err(failed)
         })
     }
 

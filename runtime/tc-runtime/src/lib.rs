@@ -8,7 +8,7 @@
 //! | [`shapes`] | the sizes that the shapes of arguments say |
 //! | [`stats`] | from samples to a median with its confidence interval |
 //! | [`clocks`] | the clocks that samples were taken under, and which of them compare; `nvml` reads them, `sampling` repeats |
-//! | [`toolkit`], [`nvrtc`], [`ptxas`] | finding NVIDIA's compiler and assembler at run time and calling them; no GPU is needed |
+//! | [`toolkit`], [`nvrtc`], [`ptxas`], [`nvdisasm`] | finding NVIDIA's compiler, assembler and disassembler at run time and calling them; no GPU is needed |
 //! | [`scratch`] | folders for what such programs read and write |
 //! | [`code_cache`] | machine code that was made before, below the user's cache folder |
 //! | [`cubin`] | what machine code says of its kernels |
@@ -34,6 +34,8 @@ pub mod device;
 mod element;
 mod hash;
 pub mod npy;
+#[cfg(feature = "cuda")]
+pub mod nvdisasm;
 #[cfg(feature = "cuda")]
 mod nvml;
 #[cfg(feature = "cuda")]

@@ -114,6 +114,9 @@ pub fn available(target: &Target, max_version: Option<(u32, u32)>) -> Result<((u
     compiler_for(target, max_version).map(|compiler| (compiler.version, compiler.path.clone()))
 }
 
+/// The code of the error that there is no compiler for a target.
+pub const MISSING: &str = "no-nvrtc";
+
 fn flags(target: &Target, options: &Options, includes: &[PathBuf]) -> Vec<String> {
     let arch = match options.output {
         Output::Ptx => target.compute,
@@ -152,7 +155,7 @@ fn compiler_for(target: &Target, max_version: Option<(u32, u32)>) -> Result<Arc<
     } else {
         format!("no NVRTC found that compiles for `{target}`")
     };
-    let wrong = Diagnostic::error("no-nvrtc", Location::None, message)
+    let wrong = Diagnostic::error(MISSING, Location::None, message)
         .help("run `scripts/install-nvrtc`, or name the folder of a CUDA toolkit in `TC_CUDA_HOME`");
     Err(refusals.into_iter().fold(wrong, Diagnostic::note))
 }

@@ -1,4 +1,4 @@
-//! Where NVIDIA's run-time compiler and its headers are.
+//! Where NVIDIA's run-time compiler, its headers and the programs of its toolkit are.
 //!
 //! The folders, in the order in which they are looked at:
 //!
@@ -9,6 +9,8 @@
 //! 4. those in `LD_LIBRARY_PATH`;
 //! 5. `/usr/local/cuda` and the system's library folders;
 //! 6. folders that the program added ([`add_folder`]), such as those of a Python installation.
+//!
+//! Programs, `ptxas` and `nvdisasm`, are looked for in `bin` of these folders, and then in those of the `PATH`.
 //!
 //! Several versions may be found, and all are offered: CUDA 13 no longer compiles for `sm_70`, and a driver may be
 //! older than the newest compiler. A folder may be a toolkit, a folder of toolkits, or NVIDIA's unpacked wheels.
@@ -56,11 +58,31 @@ pub fn libdevice() -> Option<PathBuf> {
 
 /// The copies of NVIDIA's assembler, `bin/ptxas` of a toolkit, in the order of the search.
 pub fn assemblers() -> Vec<PathBuf> {
+    programs("ptxas")
+}
+
+/// The copies of NVIDIA's disassembler of machine code, `bin/nvdisasm` of a toolkit, in the order of the search.
+pub fn disassemblers() -> Vec<PathBuf> {
+    programs("nvdisasm")
+}
+
+fn programs(name: &str) -> Vec<PathBuf> {
     let starts = [std::env::current_dir().ok(), std::env::current_exe().ok()];
-    let starts: Vec<PathBuf> = starts.into_iter().flatten().collect();
+    programs_with(name, &|name| std::env::var_os(name), &starts.into_iter().flatten().collect::<Vec<_>>(), &SYSTEM)
+}
+
+/// The copies of a program of the toolkit: in its folders, and after them in those of the `PATH`.
+fn programs_with(
+    name: &str,
+    env: &dyn Fn(&str) -> Option<OsString>,
+    starts: &[PathBuf],
+    system: &[&str],
+) -> Vec<PathBuf> {
+    let path = env("PATH").map(|path| std::env::split_paths(&path).collect::<Vec<_>>()).unwrap_or_default();
+    let folders = compiler_folders(env, starts, system).into_iter().map(|folder| folder.join("bin"));
     let mut found: Vec<PathBuf> = Vec::new();
-    for folder in compiler_folders(&|name| std::env::var_os(name), &starts, &SYSTEM) {
-        let file = folder.join("bin/ptxas");
+    for folder in folders.chain(path.into_iter().filter(|folder| folder.is_absolute())) {
+        let file = folder.join(name);
         if file.is_file()
             && let Ok(file) = file.canonicalize()
             && !found.contains(&file)
@@ -73,7 +95,7 @@ pub fn assemblers() -> Vec<PathBuf> {
 
 /// The folders that may hold what comes with CUDA's compiler.
 fn compiler_folders(env: &dyn Fn(&str) -> Option<OsString>, starts: &[PathBuf], system: &[&str]) -> Vec<PathBuf> {
-    let below = ["", "cu13", "cu12", "nvidia/cu13", "nvidia/cuda_nvcc", "cuda_nvcc"];
+    let below = ["", "cu13", "cu12", "nvdisasm", "nvidia/cu13", "nvidia/cuda_nvcc", "cuda_nvcc"];
     roots(env, starts, system).into_iter().flat_map(|root| below.map(|name| root.join(name))).collect()
 }
 
@@ -233,6 +255,20 @@ mod tests {
         let named = tree.0.join("target/cuda/cu12").into_os_string();
         let found = libdevice_with(&|name| (name == "TC_CUDA_HOME").then(|| named.clone()), &[], &[]);
         assert_eq!(found, Some(tree.0.join("target/cuda/cu12")));
+    }
+
+    #[test]
+    fn programs_of_toolkits_come_before_those_of_the_path() {
+        let files =
+            ["target/cuda/nvdisasm/bin/nvdisasm", "usr/bin/nvdisasm", "named/bin/nvdisasm", "usr/bin/ptxas", "src/x"];
+        let tree = Tree::new("programs", &files);
+        let variables = [("PATH", "usr/bin"), ("CUDA_HOME", "named")].map(|(name, path)| (name, tree.0.join(path)));
+        let env =
+            |name: &str| variables.iter().find(|(of, _)| *of == name).map(|(_, path)| path.clone().into_os_string());
+        let found = programs_with("nvdisasm", &env, &[tree.0.join("src")], &[]);
+        assert_eq!(found, [files[0], files[2], files[1]].map(|file| tree.0.join(file)));
+        assert_eq!(programs_with("ptxas", &env, &[], &[]), [tree.0.join(files[3])]);
+        assert_eq!(programs_with("nvdisasm", &|_| None, &[], &[]), Vec::<PathBuf>::new());
     }
 
     #[test]

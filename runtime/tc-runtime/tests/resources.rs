@@ -79,7 +79,9 @@ fn machine_code_says_what_ptxas_says() {
         assert!(found["array"].1 >= 1200, "{target}: {found:?}");
         // The assembler alone, which may be of another version, takes the same PTX.
         let assembled = ptxas::assemble(&ptx, target).map_err(shown).unwrap();
-        let names: Vec<String> = by_name(cubin::resources(&assembled).map_err(shown).unwrap()).into_keys().collect();
+        assert!(assembled.log.contains(" bytes spill stores"), "{target}: {}", assembled.log);
+        let names: Vec<String> =
+            by_name(cubin::resources(&assembled.code).map_err(shown).unwrap()).into_keys().collect();
         assert_eq!(names, ["array", "few", "many", "spilt"], "{target}");
     }
 }

@@ -179,5 +179,6 @@ fn emitted(compiler: &Compiler, module: &Module) -> Result<Option<Emitted>, Fail
         assembled: Err("there is no assembler in a browser".to_string()),
         speed: compiler.performance(module, &machine, &[]).unwrap_or_default(),
         held: tc::report::held_buffers(module),
+        machine_code: tc::perf::MachineCode::default(),
     }))
 }

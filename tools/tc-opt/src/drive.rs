@@ -93,7 +93,9 @@ impl Tool<'_, '_> {
             session.print(&json.map_or(page, |json| format!("{json:#}\n")));
             return Ok(FINE);
         }
-        if let Some(wrong) = RunArgs::stray_via(args.run.emit, args.run.via) {
+        if args.show.lint.is_none()
+            && let Some(wrong) = RunArgs::stray_via(args.run.emit, args.run.via)
+        {
             return Err(session.refuse(wrong));
         }
         if let Some(wrong) = args.show.stray_speed(args.run.emit, &compiler.target) {

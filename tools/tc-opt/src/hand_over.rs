@@ -39,9 +39,10 @@ pub(crate) fn check(args: &Args) -> Result<(), &'static str> {
     if args.run.emit != Emit::Tir {
         return Err("`--in-place` writes programs back: it wants `--emit=tir`");
     }
-    if show.generic || show.locations || show.explain_bounds.is_some() || show.access.is_some() {
+    let is_told = show.explain_bounds.is_some() || show.access.is_some() || show.lint.is_some();
+    if show.generic || show.locations || is_told {
         return Err("`--in-place` writes programs as they are read: not with `--generic`, `--locations`, \
-            `--explain-bounds` or `--access`");
+            `--explain-bounds`, `--access` or `--lint`");
     }
     Ok(())
 }

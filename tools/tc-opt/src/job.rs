@@ -1,6 +1,6 @@
 //! One text, from parsing to its output.
 
-use crate::args::{Args, Emit, ShowAccess, VerifyEach};
+use crate::args::{Args, Emit, LintLevel, ShowAccess, VerifyEach};
 use crate::debug::reproduce::Failed;
 use crate::expect::Seen;
 use crate::show::{self, Shown};
@@ -17,13 +17,15 @@ use tc::ir::print::PrintOptions;
 use tc::ir::{Module, print};
 use tc::pass::{PassRecord, Pipeline};
 use tc::passes::schedule::{Explain, Trace};
+use tc::perf::MachineCode;
 use tc::report::access;
 use tc::report::instruments::{PrintIr, PrintPoints};
+use tc::report::machine_code;
 use tc::report::page::Emitted;
 use tc::report::recorder::Recorder;
 use tc::report::tables;
-use tc::support::{Diagnostic, Diagnostics, FileId, Location, Sources, suggest};
-use tc::target::{Machine, Resources};
+use tc::support::{Diagnostic, Diagnostics, FileId, Location, Severity, Sources, suggest};
+use tc::target::Machine;
 use tc::{Compiler, Via};
 use tc_cli::{Tell, status_of};
 
@@ -209,6 +211,9 @@ impl Job<'_, '_> {
         if let Some(how) = args.show.access {
             return Ok(self.speed(module, found, how));
         }
+        if let Some(level) = args.show.lint {
+            return Ok(self.lint(module, found, level));
+        }
         let (mut found, output) = self.emit(module, found, shown);
         if output.is_none() {
             self.reproduce(&mut found, module, file, Stage::Emit);
@@ -247,11 +252,13 @@ impl Job<'_, '_> {
         match emitted {
             Ok((language, text, manifests)) => {
                 if args.show.report.is_some() && args.run.emit != Emit::Tir {
-                    let assembled = shown.phase("assemble", || self.assembled(module));
+                    let machine_code = shown.phase("assemble", || self.machine_code(module));
+                    let assembled = machine_code.resources.clone().unwrap_or(Ok(Vec::new()));
                     let known = assembled.as_deref().unwrap_or_default();
                     let speed = compiler.performance(module, &self.machine(), known).unwrap_or_default();
                     let held = tc::report::held_buffers(module);
-                    shown.emitted(Emitted { language, text: text.clone(), manifests, assembled, speed, held });
+                    let text = text.clone();
+                    shown.emitted(Emitted { language, text, manifests, assembled, speed, held, machine_code });
                 }
                 (found, Some(text))
             }
@@ -282,17 +289,44 @@ impl Job<'_, '_> {
         }
     }
 
-    /// What an assembler tells of the kernels that were emitted, or why it does not.
-    fn assembled(&self, module: &Module) -> Result<Vec<Resources>, String> {
+    /// The lint of the machine code. What was not looked at is told like a finding.
+    fn lint(&self, module: &Module, mut found: Diagnostics, level: LintLevel) -> (Diagnostics, Option<String>) {
+        let RunConfig { args, compiler, .. } = self.config;
+        let code = match compiler.machine_code(module, args.run.via()) {
+            Ok(code) => code,
+            Err(failure) => {
+                found.append(failure.diagnostics);
+                return (found, None);
+            }
+        };
+        let mut all = code.diagnostics();
+        for why in code.not_looked_at() {
+            let message = format!("machine code was not looked at: {why}");
+            let help = "`scripts/install-nvrtc` puts NVIDIA's compiler and `nvdisasm` below `target/cuda`; `TC_CUDA_HOME` names a toolkit";
+            all.push(Diagnostic::warning("not-looked-at", Location::None, message).help(help));
+        }
+        if level == LintLevel::Deny {
+            let warnings = all.iter_mut().filter(|one| one.severity == Severity::Warning);
+            warnings.for_each(|one| one.severity = Severity::Error);
+        }
+        found.append(all);
+        let sources = &module.sources;
+        let json = || format!("{:#}\n", machine_code::document(&code, sources));
+        (found, Some(if args.show.json { json() } else { machine_code::text(&code, sources) }))
+    }
+
+    /// What an assembler made of the kernels that were emitted; that it was not asked is said in the place of it.
+    fn machine_code(&self, module: &Module) -> MachineCode {
         let RunConfig { args, compiler, .. } = self.config;
         let via = match args.run.emit {
-            Emit::Tir | Emit::Llvm | Emit::Bundle | Emit::Tvmscript => return Ok(Vec::new()),
+            Emit::Tir | Emit::Llvm | Emit::Bundle | Emit::Tvmscript => return MachineCode::default(),
             Emit::Cuda => Via::Cuda,
             Emit::Ptx => args.run.via(),
             Emit::Mlir => Via::Mlir,
         };
-        let told = compiler.kernel_resources(module, via);
-        told.map_err(|why| why.diagnostics.iter().next().map_or_else(String::new, |first| first.message.clone()))
+        compiler.machine_code(module, via).unwrap_or_else(|why| {
+            MachineCode::not_made(why.diagnostics.iter().next().map_or_else(String::new, |first| first.message.clone()))
+        })
     }
 
     /// Why stages compute what they do.

@@ -152,8 +152,9 @@ mod tests {
             formulas: Vec::new(),
             facts: Vec::new(),
         };
-        let (text, manifests) = (String::new(), vec![manifest]);
-        let emitted = Emitted { language: "CUDA C++", text, manifests, assembled, speed: Vec::new(), held: Vec::new() };
+        let (text, manifests, machine_code) = (String::new(), vec![manifest], Default::default());
+        let (language, speed, held) = ("CUDA C++", Vec::new(), Vec::new());
+        let emitted = Emitted { language, text, manifests, assembled, speed, machine_code, held };
         let mut html = Html::default();
         write(&mut html, Some(&emitted), &Target::parse("sm_90").expect("known"));
         html.page("a test")

@@ -7,6 +7,7 @@ mod found;
 mod head;
 mod held;
 mod kernels;
+mod machine_code;
 mod occupancy;
 mod pipeline;
 mod speed;
@@ -18,7 +19,7 @@ use crate::html::Html;
 use crate::recording::Recording;
 use serde_json::json;
 use tc_pass::PassRecord;
-use tc_perf::KernelReport;
+use tc_perf::{KernelReport, MachineCode};
 use tc_support::{Diagnostic, Diagnostics, Severity, Sources};
 use tc_target::{KernelManifest, Resources, Target};
 
@@ -72,6 +73,8 @@ pub struct Emitted {
     pub assembled: Result<Vec<Resources>, String>,
     /// What the kernels say of their speed; nothing where they say none.
     pub speed: Vec<KernelReport>,
+    /// The lint of the machine code; empty where none was made.
+    pub machine_code: MachineCode,
     /// Buffers that lie spread over registers.
     pub held: Vec<HeldBuffers>,
 }
@@ -124,6 +127,7 @@ impl Page {
         kernels::write(html, run.emitted.as_ref(), &self.target);
         held::write(html, run.emitted.as_ref());
         speed::write(html, run.emitted.as_ref(), &run.sources);
+        machine_code::write(html, run.emitted.as_ref(), &run.sources);
         if let Some(emitted) = &run.emitted {
             html.raw("<section><h2>").text(emitted.language).raw("</h2>\n<details open><summary>");
             html.text(emitted.text.lines().count()).raw(" lines</summary>\n");

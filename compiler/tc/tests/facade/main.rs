@@ -6,6 +6,7 @@ mod embed;
 mod examples;
 mod hooks;
 mod intrinsics;
+mod machine_code;
 #[cfg(feature = "mlir")]
 mod mlir;
 #[cfg(feature = "mlir")]

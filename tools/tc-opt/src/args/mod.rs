@@ -11,8 +11,8 @@ pub use answer::AnswerArgs;
 pub use debug::DebugArgs;
 pub use input::{InPlace, InputArgs};
 pub use run::{BundleLink, Emit, RunArgs, VerifyEach, Via};
-pub(crate) use show::ShowAccess;
 pub use show::{Colour, ShowArgs, ShowChanged};
+pub(crate) use show::{LintLevel, ShowAccess};
 pub use space::SpaceArgs;
 
 use clap::Parser;

@@ -62,7 +62,7 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value = "tir")]
     pub emit: Emit,
 
-    /// The way to PTX, with --emit=ptx; without it, CUDA
+    /// The way to PTX, with --emit=ptx and --lint; without it, CUDA
     #[arg(long, value_enum, value_name = "HOW")]
     pub via: Option<Via>,
 
@@ -115,7 +115,7 @@ impl RunArgs {
         match (emit, via) {
             (Emit::Ptx | Emit::Bundle, _) | (_, None) | (Emit::Llvm, Some(Via::Mlir)) => None,
             (Emit::Llvm, Some(Via::Cuda)) => Some("`--via=cuda` makes no LLVM IR: `--emit=llvm` goes through MLIR"),
-            _ => Some("`--via` tells the way to PTX, and wants `--emit=ptx` or `--emit=bundle`"),
+            _ => Some("`--via` tells the way to PTX, and wants `--emit=ptx`, `--emit=bundle` or `--lint`"),
         }
     }
 }

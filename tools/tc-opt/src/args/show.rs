@@ -34,6 +34,15 @@ pub enum ShowAccess {
     Json,
 }
 
+/// What findings of the lint are.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum LintLevel {
+    /// Warnings.
+    Warn,
+    /// Errors, and so is what was not looked at.
+    Deny,
+}
+
 fn machine(name: &str) -> Result<Machine, String> {
     Machine::named(name).ok_or_else(|| {
         let names: Vec<&str> = Machine::all().iter().map(|machine| machine.name).collect();
@@ -47,6 +56,10 @@ impl ShowArgs {
         if self.access.is_some() && emit != Emit::Tir {
             let code = emit.to_possible_value().map_or(String::new(), |name| name.get_name().to_string());
             return Some(format!("`--access` is told in the place of code: leave `--emit={code}` out"));
+        }
+        if self.lint.is_some() && emit != Emit::Tir {
+            let code = emit.to_possible_value().map_or(String::new(), |name| name.get_name().to_string());
+            return Some(format!("`--lint` is told in the place of code: leave `--emit={code}` out"));
         }
         let machine = self.machine?;
         if self.access.is_none() && self.report.is_none() {
@@ -147,6 +160,12 @@ pub struct ShowArgs {
     #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     #[arg(requires = "pass_pipeline", conflicts_with = "explain_bounds")]
     pub access: Option<ShowAccess>,
+
+    /// Tell what an assembler made of each kernel, and what of it is slow and not what the program says, instead of printing
+    /// the program; no GPU is asked, but NVIDIA's compiler and its `nvdisasm`. Findings are warnings, or errors
+    #[arg(long, value_enum, value_name = "LEVEL", num_args = 0..=1, require_equals = true, default_missing_value = "warn")]
+    #[arg(requires = "pass_pipeline", conflicts_with_all = ["explain_bounds", "access"])]
+    pub lint: Option<LintLevel>,
 
     /// The GPU whose speed `--access` and `--report` tell; without it, one of the target's
     #[arg(long, value_name = "NAME", value_parser = machine)]

@@ -29,7 +29,7 @@ pub(crate) fn check(args: &Args) -> Result<(), String> {
 
 /// The flags that tell of one run of the pipeline, and whether they are given; of bisection `true`, where it tells that of
 /// the answer.
-pub(crate) fn of_one_run(args: &Args) -> [(&'static str, bool, bool); 18] {
+pub(crate) fn of_one_run(args: &Args) -> [(&'static str, bool, bool); 19] {
     let show = &args.show;
     [
         ("--report", show.report.is_some(), false),
@@ -47,6 +47,7 @@ pub(crate) fn of_one_run(args: &Args) -> [(&'static str, bool, bool); 18] {
         ("--trace-schedule", show.trace_schedule, false),
         ("--explain-bounds", show.explain_bounds.is_some(), false),
         ("--access", show.access.is_some(), false),
+        ("--lint", show.lint.is_some(), false),
         ("--remarks", !show.remarks.is_empty(), true),
         ("--generic", show.generic, true),
         ("--locations", show.locations, true),
