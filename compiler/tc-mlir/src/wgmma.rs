@@ -48,7 +48,7 @@ fn descriptor(k: &mut Kernel<'_>, op: Op, side: Side, descriptor: Descriptor) ->
         _ => 0,
     };
     let grain = i128::from(GRAIN);
-    let bits = mode << 62 | stride / grain << 32 | leading / grain << 16;
+    let bits = (mode << 62) | ((stride / grain) << 32) | ((leading / grain) << 16);
     // Integers have no sign of their own: the bits of the word, as a number with one.
     let rest = k.int(i128::from(bits as u64 as i64), "i64");
     let args = [base, k.int(ahead.into(), "i32"), rest];
