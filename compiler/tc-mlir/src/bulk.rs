@@ -1,8 +1,8 @@
-//! Bulk copies by tensor maps, and barriers in shared memory: ops of `nvvm` where they order memory as the program says, and
-//! calls of functions around a line of PTX.
+//! Bulk copies by tensor maps, and barriers in shared memory: ops of `nvvm` for groups and fences, and calls of functions
+//! around a line of PTX.
 //!
-//! Ops of `nvvm` for arrivals and waits are not used: LLVM takes some of them for accesses of the barrier alone, past which it may
-//! move what they order.
+//! Arrivals, waits and copies have ops in `nvvm`, too. By lines they are those of CUDA C++, and each clobbers memory, so that LLVM moves
+//! no access past it.
 
 use crate::functions::Function;
 use crate::kernel::Kernel;

@@ -1,12 +1,12 @@
-//! Functions around one line of PTX each, for what `nvvm` has no op or another one: bulk copies by tensor maps, arrivals and
-//! waits, products of warpgroups. They have the names that CUDA C++ has for them, and the lines are `tc-kernel`'s.
+//! Functions around one line of PTX each: bulk copies by tensor maps, arrivals and waits, products of warpgroups. They have the names
+//! that CUDA C++ has for them, and the lines are `tc-kernel`'s.
 //!
 //! LLVM inlines them all. Sums, and a left factor in registers, are handed over as arrays in private memory, which become registers
 //! once their positions are constants, as for other products.
 //!
-//! Lines have side effects and clobber memory. They cannot be told convergent, as little as what `nvvm` itself writes by lines;
-//! LLVM's passes leave alone what diverges on NVPTX: they neither thread jumps nor copy blocks that side effects are in. What `nvvm`
-//! has ops for that a whole warp does together, fences and waits for products, `setmaxnreg` and barriers, is written by these ops.
+//! Lines have side effects and clobber memory. MLIR text cannot tell that they are convergent; for NVPTX, jump threading and loop
+//! unswitching leave them alone (docs/mlir.md). What a whole warp does together and `nvvm` has ops for, which are convergent, is
+//! written by these: fences and waits for products, `setmaxnreg`, barriers.
 
 use crate::kernel::Kernel;
 use crate::types;
