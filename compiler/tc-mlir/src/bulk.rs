@@ -29,7 +29,7 @@ pub(crate) fn load(k: &mut Kernel<'_>, op: Op) {
     let multicast = tma::is_multicast(func, op);
     let mut args = vec![k.pointer(func.operand(op, 0)).0, map, k.pointer(barrier).0];
     if multicast {
-        args.push(k.int((1i128 << k.facts.cluster) - 1, "i16"));
+        args.push(k.int((1i128 << k.facts.cluster) - 1, types::BLOCKS));
     }
     args.extend(coordinates.iter().rev().map(|terms| coordinate(k, op, terms)).collect::<Vec<_>>());
     k.call(Function::Bulk(Bulk::Load { rank, multicast }), &args);

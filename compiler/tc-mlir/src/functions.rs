@@ -15,7 +15,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 use tc_ir::Elem;
 use tc_kernel::ptx::bulk::{Bulk, Operand};
-use tc_kernel::ptx::wgmma::{LEFT_WORDS, Left, Product, Warpgroup, packed};
+use tc_kernel::ptx::wgmma::{LEFT_WORDS, Left, Product, Warpgroup};
 
 /// A function that the module declares.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -44,22 +44,15 @@ struct Word {
 impl Word {
     /// How elements of type `elem` are handed over as sums.
     fn of_sums(elem: Elem) -> Word {
-        match (packed(elem), elem) {
-            (1, Elem::I32) => Word { memory: "i32", register: "i32", constraint: "r" },
-            (1, _) => Word { memory: "f32", register: "f32", constraint: "f" },
-            _ => Word::of_factors(elem),
+        match types::word(elem) {
+            "f32" => Word { memory: "f32", register: "f32", constraint: "f" },
+            memory => Word { memory, register: "i32", constraint: "r" },
         }
     }
 
     /// The same as factors.
     fn of_factors(elem: Elem) -> Word {
-        let memory = match (packed(elem), elem) {
-            (1, _) => "f32",
-            (2, Elem::BF16) => "vector<2xbf16>",
-            (2, _) => "vector<2xf16>",
-            _ => "vector<4xi8>",
-        };
-        Word { memory, register: "i32", constraint: "r" }
+        Word { memory: types::word(elem), register: "i32", constraint: "r" }
     }
 }
 
@@ -68,7 +61,7 @@ fn operand_type(operand: Operand) -> (&'static str, &'static str) {
     match operand {
         Operand::To | Operand::From | Operand::Barrier => ("!llvm.ptr<3>", "r"),
         Operand::Map => ("!llvm.ptr", "l"),
-        Operand::Blocks => ("i16", "h"),
+        Operand::Blocks => (types::BLOCKS, "h"),
         _ => ("i32", "r"),
     }
 }
