@@ -1,11 +1,7 @@
-//! Bulk copies by tensor maps, and barriers in shared memory: calls of small functions around one line of PTX each.
+//! Bulk copies by tensor maps, and barriers in shared memory: calls of small functions around one line of PTX each, which
+//! `tc-kernel` has (`ptx/bulk.rs`).
 //!
-//! A map is a parameter of the kernel, `const __grid_constant__`, so that it has an address that the engine of copies
-//! reads. The copy names the innermost coordinate first, as PTX does. All lines are `volatile` and clobber memory: they
-//! write what the compiler does not see, or say when it is written.
-//!
-//! Arrivals and waits have the semantics that PTX gives them where nothing is said, release and acquire within the block:
-//! wider ones order all of global memory at each step of a ring.
+//! A map is a parameter of the kernel, `const __grid_constant__`, so that it has an address that the engine of copies reads.
 
 use crate::expr::{self, Expr, prec};
 use crate::kernel::Kernel;
@@ -15,211 +11,88 @@ use tc_dialects::{mbarrier, tma};
 use tc_ir::attrs::BinOp;
 use tc_ir::{Elem, Op, Value, keys};
 use tc_kernel::bulk::{coordinates, fits_word};
+use tc_kernel::ptx::bulk::{Bulk, Operand};
 use tc_target::Feature;
 use tc_target::maps::MAX_EXTENT;
 
-/// A function of one instruction of a barrier, or of one that begins a bulk copy.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Bulk {
-    /// `cp.async.bulk.tensor` of a box of so many dimensions, to all blocks of a cluster if it is `multicast`.
-    Load { rank: u8, multicast: bool },
-    /// `cp.async.bulk.tensor` to a box of so many dimensions.
-    Store { rank: u8 },
-    /// `cp.reduce.async.bulk.tensor` to a box of so many dimensions.
-    Reduce { rank: u8, kind: UpdateKind },
-    /// `cp.async.bulk.commit_group`
-    CommitStores,
-    /// `cp.async.bulk.wait_group`
-    WaitStores { read: bool },
-    /// `fence.proxy.async`
-    FenceStores,
-    /// `mbarrier.init`
-    Init,
-    /// Fences that let the engine of copies see barriers that were made ready.
-    FenceInit,
-    /// `mbarrier.arrive`
-    Arrive,
-    /// The same at the barrier of another block of the cluster.
-    ArriveRemote,
-    /// `barrier.cluster`
-    ClusterBarrier,
-    /// `mbarrier.arrive.expect_tx`
-    ArriveExpectTx,
-    /// `mbarrier.try_wait` until the phase is over; `mbarrier.test_wait` where that does not suspend the thread.
-    Wait { suspends: bool },
-    /// A coordinate of 64 bits as one of 32. One that they do not hold stays outside of its tensor, which is no longer than
-    /// [`MAX_EXTENT`], and so does its box.
-    Coordinate,
-    /// The same of one without a sign.
-    UnsignedCoordinate,
-    /// `setmaxnreg`
-    SetMaxNReg { increase: bool },
-    /// `griddepcontrol`
-    GridDepControl { wait: bool },
+/// The parameter of a function that is `operand`; `None` for a literal, which is one of its template.
+fn param(operand: Operand) -> Option<String> {
+    let ty = match operand {
+        Operand::To => "void*",
+        Operand::From => "const void*",
+        Operand::Barrier => "unsigned long long*",
+        Operand::Map => "const tc_tensor_map*",
+        Operand::Blocks => "unsigned short",
+        Operand::Block => "unsigned int",
+        Operand::Count | Operand::Bytes | Operand::Parity | Operand::Coordinate(_) => "int",
+        Operand::Pending | Operand::Registers => return None,
+    };
+    Some(format!("{ty} {}", operand.name()))
 }
 
-/// So many coordinates: as parameters, as operands of PTX from number `first` on, and as what these are given.
-fn coordinates_of(rank: u8, first: u8) -> [String; 3] {
-    let list = |each: &dyn Fn(u8) -> String| (0..rank).map(each).collect::<Vec<String>>().join(", ");
-    [
-        list(&|dim| format!("int x{dim}")),
-        list(&|dim| format!("%{}", dim + first)),
-        list(&|dim| format!("\"r\"(x{dim})")),
-    ]
-}
-
-/// What `griddepcontrol` does.
-fn action_of(wait: bool) -> &'static str {
-    if wait { "wait" } else { "launch_dependents" }
-}
-
-/// The address of `what` in shared memory, as PTX takes it.
-fn shared(what: &str) -> String {
-    format!("\"r\"((unsigned int)__cvta_generic_to_shared({what}))")
-}
-
-impl Bulk {
-    /// The name of the function.
-    pub(crate) fn name(self) -> String {
-        match self {
-            Bulk::Load { rank, multicast: false } => format!("tc_tma_load_{rank}d"),
-            Bulk::Load { rank, multicast: true } => format!("tc_tma_load_{rank}d_multicast"),
-            Bulk::Store { rank } => format!("tc_tma_store_{rank}d"),
-            Bulk::Reduce { rank, kind } => format!("tc_tma_reduce_{}_{rank}d", kind.name()),
-            Bulk::CommitStores => "tc_tma_commit_group".into(),
-            Bulk::WaitStores { read } => format!("tc_tma_wait_group{}", if read { "_read" } else { "" }),
-            Bulk::FenceStores => "tc_tma_fence".into(),
-            Bulk::Init => "tc_mbarrier_init".into(),
-            Bulk::FenceInit => "tc_mbarrier_fence_init".into(),
-            Bulk::Arrive => "tc_mbarrier_arrive".into(),
-            Bulk::ArriveRemote => "tc_mbarrier_arrive_remote".into(),
-            Bulk::ClusterBarrier => "tc_cluster_barrier".into(),
-            Bulk::ArriveExpectTx => "tc_mbarrier_arrive_expect_tx".into(),
-            Bulk::Wait { .. } => "tc_mbarrier_wait".into(),
-            Bulk::Coordinate => "tc_tma_coordinate".into(),
-            Bulk::UnsignedCoordinate => "tc_tma_unsigned_coordinate".into(),
-            Bulk::GridDepControl { wait } => format!("tc_griddepcontrol_{}", action_of(wait)),
-            Bulk::SetMaxNReg { increase } => format!("tc_setmaxnreg_{}", if increase { "inc" } else { "dec" }),
+/// The operand as a line takes it.
+fn input(operand: Operand) -> String {
+    let name = operand.name();
+    match operand {
+        Operand::To | Operand::From | Operand::Barrier => {
+            format!("\"r\"((unsigned int)__cvta_generic_to_shared({name}))")
         }
+        Operand::Map => format!("\"l\"({name})"),
+        Operand::Blocks => format!("\"h\"({name})"),
+        Operand::Pending | Operand::Registers => format!("\"n\"({name})"),
+        _ => format!("\"r\"({name})"),
     }
+}
 
-    /// The function.
-    pub(crate) fn text(self) -> String {
-        let barrier = "unsigned long long* barrier";
-        let function = |params: &str, body: &str| {
-            format!("static __device__ __forceinline__ void {}({params}) {{\n{body}}}\n", self.name())
-        };
-        match self {
-            Bulk::Load { rank, multicast } => {
-                let first = if multicast { 4 } else { 3 };
-                let [params, slots, values] = coordinates_of(rank, first);
-                let (mask, to_all, blocks, value) = match multicast {
-                    true => ("unsigned short blocks, ", ".multicast::cluster", ", %3", "\"h\"(blocks), "),
-                    false => ("", "", "", ""),
-                };
-                function(
-                    &format!("void* to, const tc_tensor_map* map, {barrier}, {mask}{params}"),
-                    &format!(
-                        "  asm volatile(\"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{to_all} [%0], [%1, {{{slots}}}], [%2]{blocks};\"\n    :: {}, \"l\"(map), {}, {value}{values}\n    : \"memory\");\n",
-                        shared("to"),
-                        shared("barrier"),
-                    ),
-                )
-            }
-            Bulk::Store { rank } | Bulk::Reduce { rank, .. } => {
-                let (reduce, kind) = match self {
-                    Bulk::Reduce { kind, .. } => (".reduce", format!(".{}", kind.name())),
-                    _ => ("", String::new()),
-                };
-                let [params, slots, values] = coordinates_of(rank, 2);
-                function(
-                    &format!("const tc_tensor_map* map, const void* from, {params}"),
-                    &format!(
-                        "  asm volatile(\"cp{reduce}.async.bulk.tensor.{rank}d.global.shared::cta{kind}.tile.bulk_group [%0, {{{slots}}}], [%1];\"\n    :: \"l\"(map), {}, {values}\n    : \"memory\");\n",
-                        shared("from")
-                    ),
-                )
-            }
-            Bulk::CommitStores => function("", "  asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\");\n"),
-            Bulk::WaitStores { read } => {
-                let read = if read { ".read" } else { "" };
-                let body =
-                    format!("  asm volatile(\"cp.async.bulk.wait_group{read} %0;\" :: \"n\"(pending) : \"memory\");\n");
-                format!("template <int pending>\n{}", function("", &body))
-            }
-            Bulk::FenceStores => function("", "  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"),
-            Bulk::Init => function(
-                &format!("{barrier}, int count"),
-                &format!(
-                    "  asm volatile(\"mbarrier.init.shared::cta.b64 [%0], %1;\" :: {}, \"r\"(count) : \"memory\");\n",
-                    shared("barrier")
-                ),
-            ),
-            Bulk::FenceInit => function(
-                "",
-                "  asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n",
-            ),
-            Bulk::Arrive => function(
-                barrier,
-                &format!(
-                    "  asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\" :: {} : \"memory\");\n",
-                    shared("barrier")
-                ),
-            ),
-            Bulk::ArriveRemote => function(
-                &format!("{barrier}, unsigned int block"),
-                &format!(
-                    "  asm volatile(\"{{\\n.reg .b32 at;\\nmapa.shared::cluster.u32 at, %0, %1;\\nmbarrier.arrive.shared::cluster.b64 _, [at];\\n}}\"\n    :: {}, \"r\"(block) : \"memory\");\n",
-                    shared("barrier")
-                ),
-            ),
-            Bulk::ClusterBarrier => function(
-                "",
-                "  asm volatile(\"barrier.cluster.arrive.release;\\nbarrier.cluster.wait.acquire;\" ::: \"memory\");\n",
-            ),
-            Bulk::ArriveExpectTx => function(
-                &format!("{barrier}, int bytes"),
-                &format!(
-                    "  asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\" :: {}, \"r\"(bytes) : \"memory\");\n",
-                    shared("barrier")
-                ),
-            ),
-            Bulk::Wait { suspends } => {
-                let kind = if suspends { "try_wait" } else { "test_wait" };
-                function(
-                    &format!("{barrier}, int parity"),
-                    &format!(
-                        "  unsigned int done;\n  do {{\n    asm volatile(\"{{\\n.reg .pred p;\\nmbarrier.{kind}.parity.shared::cta.b64 p, [%1], %2;\\nselp.u32 %0, 1, 0, p;\\n}}\"\n      : \"=r\"(done)\n      : {}, \"r\"(parity)\n      : \"memory\");\n  }} while (done == 0);\n",
-                        shared("barrier")
-                    ),
-                )
-            }
-            Bulk::Coordinate => {
-                let least = i32::MIN;
-                format!(
-                    "static __device__ __forceinline__ int {}(long long at) {{\n  return (int)(at < {least}LL ? {least}LL : at > {MAX_EXTENT}LL ? {MAX_EXTENT}LL : at);\n}}\n",
-                    self.name()
-                )
-            }
-            Bulk::UnsignedCoordinate => format!(
-                "static __device__ __forceinline__ int {}(unsigned long long at) {{\n  return (int)(at > {MAX_EXTENT}ULL ? {MAX_EXTENT}ULL : at);\n}}\n",
-                self.name()
-            ),
-            Bulk::GridDepControl { wait } => {
-                function("", &format!("  asm volatile(\"griddepcontrol.{};\" ::: \"memory\");\n", action_of(wait)))
-            }
-            Bulk::SetMaxNReg { increase } => {
-                let action = if increase { "inc" } else { "dec" };
-                format!(
-                    "template <int count>\n{}",
-                    function(
-                        "",
-                        &format!("  asm volatile(\"setmaxnreg.{action}.sync.aligned.u32 %0;\" :: \"n\"(count));\n")
-                    )
-                )
-            }
+/// The line `ptx` within a string of C++.
+pub(crate) fn escaped(ptx: &str) -> String {
+    ptx.replace('\n', "\\n")
+}
+
+/// The function of `bulk`.
+pub(crate) fn text(bulk: Bulk) -> String {
+    let name = bulk.name();
+    match bulk {
+        Bulk::Coordinate => {
+            let least = i32::MIN;
+            return format!(
+                "static __device__ __forceinline__ int {name}(long long at) {{\n  return (int)(at < {least}LL ? {least}LL : at > {MAX_EXTENT}LL ? {MAX_EXTENT}LL : at);\n}}\n"
+            );
         }
+        Bulk::UnsignedCoordinate => {
+            return format!(
+                "static __device__ __forceinline__ int {name}(unsigned long long at) {{\n  return (int)(at > {MAX_EXTENT}ULL ? {MAX_EXTENT}ULL : at);\n}}\n"
+            );
+        }
+        _ => {}
     }
+    let operands = bulk.operands();
+    let params: Vec<String> = operands.iter().copied().filter_map(param).collect();
+    let inputs: Vec<String> = operands.iter().copied().map(input).collect();
+    let inputs = if inputs.is_empty() { String::new() } else { format!(" {}", inputs.join(", ")) };
+    let template: String = operands
+        .iter()
+        .filter(|&&operand| param(operand).is_none())
+        .map(|operand| format!("template <int {}>\n", operand.name()))
+        .collect();
+    let mut body = String::new();
+    for line in bulk.lines() {
+        let line = escaped(&line);
+        body.push_str(&match bulk {
+            Bulk::Load { .. } | Bulk::Store { .. } | Bulk::Reduce { .. } => {
+                format!("  asm volatile(\"{line}\"\n    ::{inputs}\n    : \"memory\");\n")
+            }
+            Bulk::ArriveRemote => format!("  asm volatile(\"{line}\"\n    ::{inputs} : \"memory\");\n"),
+            Bulk::Wait { .. } => format!(
+                "  unsigned int done;\n  do {{\n    asm volatile(\"{line}\"\n      : \"=r\"(done)\n      :{inputs}\n      : \"memory\");\n  }} while (done == 0);\n"
+            ),
+            Bulk::SetMaxNReg { .. } => format!("  asm volatile(\"{line}\" ::{inputs});\n"),
+            _ if inputs.is_empty() => format!("  asm volatile(\"{line}\" ::: \"memory\");\n"),
+            _ => format!("  asm volatile(\"{line}\" ::{inputs} : \"memory\");\n"),
+        });
+    }
+    let params = params.join(", ");
+    format!("{template}static __device__ __forceinline__ void {name}({params}) {{\n{body}}}\n")
 }
 
 impl Kernel<'_> {

@@ -1,13 +1,13 @@
 //! What stands before the kernels: only the headers, structs and functions that they use.
 
-use crate::bulk::Bulk;
 use crate::ptx::Ptx;
-use crate::types;
-use crate::wgmma::Warpgroup;
+use crate::{bulk, types, wgmma};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use tc_ir::{Elem, Scalar};
 use tc_kernel::access::alignment;
+use tc_kernel::ptx::bulk::Bulk;
+use tc_kernel::ptx::wgmma::Warpgroup;
 
 /// A function that the emitted text declares.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -159,8 +159,8 @@ impl Helper {
                 self.name()
             ),
             Helper::Ptx(ptx) => ptx.text(|elem| types::number(elem).unwrap_or("int")),
-            Helper::Bulk(bulk) => bulk.text(),
-            Helper::Warpgroup(warpgroup) => warpgroup.text(|elem| types::number(elem).unwrap_or("int")),
+            Helper::Bulk(of) => bulk::text(of),
+            Helper::Warpgroup(of) => wgmma::text(of, |elem| types::number(elem).unwrap_or("int")),
             Helper::Shuffle(mode) => {
                 let (name, intrinsic, source) = (self.name(), mode.intrinsic(), mode.source());
                 format!(

@@ -13,7 +13,7 @@ use tc_ir::types::ElemKind;
 use tc_ir::{Elem, Op, Scalar, keys};
 
 /// Lanes of a warp.
-pub(crate) const WARP: u64 = 32;
+const WARP: u64 = 32;
 
 impl Kernel<'_> {
     /// The call that stands for the shuffle `op`.

@@ -1,10 +1,8 @@
 //! Statements: loops, conditionals, stores, barriers, declared values.
 
-use crate::bulk::Bulk;
 use crate::expr::{self, Expr, prec};
 use crate::kernel::Kernel;
 use crate::literals;
-use crate::shuffle::WARP;
 use std::rc::Rc;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
@@ -12,9 +10,11 @@ use tc_dialects::update::UpdateKind;
 use tc_dialects::{gpu, mbarrier, mma, tma, wgmma, wmma};
 use tc_ir::attrs::BinOp;
 use tc_ir::types::ElemKind;
-use tc_ir::walk::{all_ops, ancestors, ops_under};
+use tc_ir::walk::ops_under;
 use tc_ir::{Elem, Op, Opcode, Region, Scalar, Value, keys};
 use tc_kernel::access::{self, Form};
+use tc_kernel::ptx::bulk::Bulk;
+use tc_kernel::warpgroup::is_told_uniform;
 
 /// Writes an op as a statement.
 type Write = fn(&mut Kernel<'_>, Op);
@@ -271,17 +271,6 @@ impl Kernel<'_> {
         self.names.leave(mark);
     }
 
-    /// Is `coordinate`, the variable of the launch loop `op`, one number for a warp, where all threads of it are and warpgroups
-    /// multiply?
-    fn is_told_uniform(&self, op: Op, coordinate: Coordinate) -> bool {
-        let func = self.func;
-        let rows = coordinate.is_thread() && coordinate.dim() > 0;
-        let launches = |op: Op| matches!(tir::loop_kind(func, op), Some(LoopKind::Launch(_)));
-        rows && self.facts.block[0].is_multiple_of(WARP)
-            && ancestors(func, op).all(launches)
-            && all_ops(func).any(|op| func.opcode(op) == wgmma::MMA)
-    }
-
     fn coordinate(&mut self, op: Op, coordinate: Coordinate, body: Region) {
         let func = self.func;
         let Some(&var) = func.region_args(body).first() else { return };
@@ -290,9 +279,7 @@ impl Kernel<'_> {
         }
         let Some(scalar) = func.value_scalar(var) else { return };
         let ty = self.needs.type_name(scalar);
-        let own = if self.is_told_uniform(op, coordinate) {
-            // The assembler does not see that a warp has one number; what products of warpgroups are computed of it would stand in
-            // registers of each thread, and be moved to those of the warp for each product.
+        let own = if is_told_uniform(func, self.facts, op, coordinate) {
             Expr::new(format!("__shfl_sync(0xffffffffu, {}, 0)", coordinate.name()), prec::POSTFIX)
         } else {
             Expr::name(coordinate.name())

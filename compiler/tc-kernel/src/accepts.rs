@@ -10,7 +10,7 @@ use tc_dialects::algebra::remainder::may_overflow;
 use tc_dialects::forms::DEVICE;
 use tc_dialects::fragment::{Family, scope_use};
 use tc_dialects::scope::Scope;
-use tc_dialects::threads::{Meeting, is_by_mbarrier, is_cluster_barrier, is_warpgroup_barrier, meeting};
+use tc_dialects::threads::{Meeting, is_by_mbarrier, meeting};
 use tc_dialects::{arith as ops, gpu, mbarrier, tir};
 use tc_ir::verify::{is_threaded, verify};
 use tc_ir::walk::all_ops;
@@ -179,19 +179,6 @@ fn check(func: &Func, op: Op, emitter: &Emitter, found: &mut Diagnostics) {
         return found.push(diagnostic);
     }
     let args = func.op_regions(op).iter().flat_map(|&region| func.region_args(region).iter().copied());
-    let is_barriers = func.results(op).any(|value| bulk::is_barriers(func, value));
-    let of_cluster = is_cluster_barrier(func, op);
-    if (is_barriers || of_cluster || is_warpgroup_barrier(func, op)) && !(emitter.has)(mbarrier::WAIT) {
-        let what = match is_barriers {
-            true => "barriers in shared memory",
-            false if of_cluster => "a barrier of a cluster",
-            false => "a barrier of a warpgroup",
-        };
-        let text = format!("there is no {} for {what}", emitter.language);
-        let mut diagnostic = Diagnostic::error("no-emitter", func.op_location(op), text);
-        diagnostic.help = emitter.way_out.map(String::from);
-        return found.push(diagnostic);
-    }
     for value in func.results(op).chain(args) {
         if let Some(reason) = unwritable(func, value, emitter) {
             refuse(reason);

@@ -12,6 +12,7 @@
 //!   needs, [`names`] and [`reserved`] what things are called.
 //! - [`matrix`], [`mma`] and [`wmma`] are what matrix products and asynchronous copies ask of a kernel, [`residency`] how
 //!   many blocks of it fit. [`bulk`] and [`maps`] are the same for bulk copies, [`warpgroup`] for products of a warpgroup.
+//! - [`ptx`] is the instructions that all emitters write as PTX.
 //! - [`manifest`] builds the manifest; [`sizes`] says what in it follows from sizes that the program leaves open.
 
 pub mod accepts;
@@ -28,6 +29,7 @@ pub mod matrix;
 pub mod mma;
 pub mod names;
 pub mod place;
+pub mod ptx;
 pub mod reserved;
 pub mod residency;
 pub mod sizes;

@@ -1,14 +1,18 @@
 //! What products of a warpgroup ask of a kernel, whoever writes it.
 
 use crate::bulk::literal_start;
+use crate::facts::Facts;
 use tc_dialects::algebra::const_extent;
 use tc_dialects::fragment::register_tiles;
-use tc_dialects::tir::{self, LoopKind};
+use tc_dialects::tir::{self, Coordinate, LoopKind};
 use tc_dialects::wgmma::{self, Descriptor, Side};
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::walk::{all_ops, ancestors, ops_under};
-use tc_ir::{Func, Op, Value};
+use tc_ir::{Func, Op, Region, Value};
 use tc_support::{Diagnostic, Diagnostics};
+
+/// Threads of a warp.
+const WARP: u64 = 32;
 
 /// The alignment that the product `op` counts on where it reads `place` in memory; `None` for what is in registers.
 pub fn alignment(func: &Func, op: Op, place: Value) -> Option<u64> {
@@ -31,6 +35,27 @@ pub fn arrays(func: &Func) -> Vec<Value> {
         }
     }
     found
+}
+
+/// Those of [`arrays`] that are declared in a region around `op`.
+pub fn arrays_in_sight(func: &Func, op: Op) -> Vec<Value> {
+    let around: Vec<Region> =
+        std::iter::once(op).chain(ancestors(func, op)).filter_map(|op| func.region_of(op)).collect();
+    let is_in_sight = |&buffer: &Value| {
+        func.def_op(buffer).and_then(|made| func.region_of(made)).is_some_and(|region| around.contains(&region))
+    };
+    arrays(func).into_iter().filter(is_in_sight).collect()
+}
+
+/// Is `coordinate`, the variable of the launch loop `op`, one number for a warp, where all threads of it are and warpgroups
+/// multiply? The assembler does not see that it is; what products of warpgroups are computed of it would stand in registers of
+/// each thread, and be moved to those of the warp for each product. So it is read from the first lane.
+pub fn is_told_uniform(func: &Func, facts: &Facts, op: Op, coordinate: Coordinate) -> bool {
+    let rows = coordinate.is_thread() && coordinate.dim() > 0;
+    let launches = |op: Op| matches!(tir::loop_kind(func, op), Some(LoopKind::Launch(_)));
+    rows && facts.block[0].is_multiple_of(WARP)
+        && ancestors(func, op).all(launches)
+        && all_ops(func).any(|op| func.opcode(op) == wgmma::MMA)
 }
 
 /// Finds what keeps `op` from being written.

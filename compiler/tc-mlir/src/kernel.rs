@@ -1,6 +1,7 @@
 //! One kernel: its head, and what all that is written in it goes through.
 
 use crate::constants::Constants;
+use crate::functions::Function;
 use crate::index::SteppedValues;
 use crate::memory::{self, Memory};
 use crate::names;
@@ -8,6 +9,7 @@ use crate::own;
 use crate::types;
 use crate::unroll::Unrolled;
 use crate::writer::Writer;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::rc::Rc;
 use tc_dialects::arith;
@@ -19,7 +21,7 @@ use tc_kernel::job::Text;
 use tc_kernel::live::{self, ACTS};
 use tc_kernel::names::Names;
 use tc_kernel::residency::resident_blocks;
-use tc_kernel::sizes;
+use tc_kernel::{maps, sizes};
 use tc_support::{Diagnostic, Diagnostics, Sources};
 use tc_target::Target;
 
@@ -68,7 +70,9 @@ pub(crate) struct Uses {
     /// The alignment of dynamic shared memory; 0 where there is none.
     pub(crate) dynamic_shared: u64,
     /// Loops are unrolled, whole or by these factors.
-    pub(crate) unrolled: std::collections::BTreeSet<Option<i64>>,
+    pub(crate) unrolled: BTreeSet<Option<i64>>,
+    /// Functions that kernels call.
+    pub(crate) functions: BTreeSet<Function>,
 }
 
 /// The state at the opening of a region.
@@ -117,6 +121,7 @@ pub(crate) fn write(
     let sizes: Vec<Value> = sizes::symbols(func).iter().copied().filter(|&size| kernel.is_live(size)).collect();
     let mut params: Vec<String> = func.params().iter().map(|&param| kernel.param(param)).collect();
     params.extend(sizes.iter().map(|&size| kernel.size(size)));
+    params.extend(maps::maps(func).filter_map(|op| func.result(op)).map(|map| kernel.map(map)));
     kernel.open_params(&params);
     kernel.declare_buffers(&ops);
     kernel.region(func.body());
@@ -156,6 +161,13 @@ impl Kernel<'_> {
         let mut attributes = format!("kernel attributes {{known_block_size = array<i32: {x}, {y}, {z}>");
         if let Some(blocks) = resident_blocks(self.func, self.facts, self.target) {
             let _ = write!(attributes, ", nvvm.minctasm = {blocks} : i32");
+        }
+        if self.facts.cluster > 1 {
+            let _ = write!(attributes, ", nvvm.cluster_dim = array<i32: {}, 1, 1>", self.facts.cluster);
+        }
+        let n_maps = maps::maps(self.func).count();
+        if n_maps > 0 {
+            let _ = write!(attributes, ", {} = {n_maps} : i64", own::MAPS);
         }
         attributes.push_str(&own_head(self.func, sizes));
         put(&attributes, "} {");
@@ -201,6 +213,12 @@ impl Kernel<'_> {
             self.bind(taken, name.clone());
         }
         format!("{name}: {}", types::number(sizes::elem(func, size)))
+    }
+
+    /// A tensor map, which the engine of copies reads where the parameter lies: [`own::MAPS`] says that these are constant there.
+    fn map(&mut self, map: Value) -> String {
+        let name = self.declare(map, "map");
+        format!("{name}: !llvm.ptr {{{}}}", own::MAP_PARAM)
     }
 
     /// Is `value` needed by anything?

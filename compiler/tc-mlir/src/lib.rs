@@ -9,7 +9,8 @@
 //! - `value` says what stands where a value is used, `index` what addresses are computed with; `memory` is for buffers,
 //!   views and addresses, `access` for loads and stores, `stmt` for loops and conditionals, `unroll` for which loops are
 //!   unrolled, `arith` and `cast` for numbers, `shuffle` for what lanes exchange, `fragments` for products of matrices:
-//!   `wmma` and `mma` by family, and `copies` that run ahead.
+//!   `wmma` and `mma` by family, and `copies` that run ahead; `wgmma` for products of warpgroups, `bulk` for copies by tensor maps
+//!   and barriers in shared memory, and `functions` for the lines of PTX that these call.
 //! - `own` is what kernels carry for those who read the text back; [`import`] reads it, and kernels of others, as programs;
 //!   `read` is the tables the other way. `plug` is a pass for MLIR's pass managers, with the feature `mlir`.
 //! - `constants`, `names`, `types`, `writer` are what they write with.
@@ -20,10 +21,12 @@
 
 mod access;
 mod arith;
+mod bulk;
 mod cast;
 mod constants;
 mod copies;
 mod fragments;
+mod functions;
 #[cfg_attr(not(feature = "mlir"), path = "import/without.rs")]
 pub mod import;
 mod index;
@@ -45,6 +48,7 @@ mod stmt;
 mod types;
 mod unroll;
 mod value;
+mod wgmma;
 mod wmma;
 mod writer;
 

@@ -9,10 +9,11 @@ use crate::kernel::Kernel;
 use crate::types;
 use std::rc::Rc;
 use tc_dialects::scope::Scope;
-use tc_dialects::tir;
+use tc_dialects::{arith, tir};
 use tc_ir::effects::root_buffer;
 use tc_ir::{AttrData, Elem, Func, Op, Scalar, TypeData, Value};
 use tc_kernel::access::{alignment, element};
+use tc_kernel::bulk::is_barriers;
 use tc_kernel::facts::{self, declared_alignment, n_elements, scope_name};
 use tc_kernel::place::{buffer_of, references};
 use tc_kernel::sizes;
@@ -71,7 +72,9 @@ impl Kernel<'_> {
     /// The elements of `buffer`, and how many numbers they are, if that is known.
     fn extent(&mut self, buffer: Value) -> (Scalar, Option<u64>) {
         let func = self.func;
-        let Some(elem) = element(func, func.value_type(buffer)) else {
+        // A barrier is a word of 64 bits that only its own instructions read.
+        let of_barriers = || is_barriers(func, buffer).then_some(Scalar::of(Elem::U64));
+        let Some(elem) = element(func, func.value_type(buffer)).or_else(of_barriers) else {
             self.stray("a buffer of something that is no number");
             return (Scalar::of(Elem::U8), Some(1));
         };
@@ -308,25 +311,68 @@ impl Kernel<'_> {
     pub(crate) fn position(&mut self, place: Value) -> (Rc<Memory>, Rc<str>) {
         let func = self.func;
         let memory = self.memory(buffer_of(func, place));
-        let mut sum: Option<Rc<str>> = None;
-        for op in references(func, place) {
-            let mut indices = func.operands(op).iter().skip(1).copied();
-            let is_number = |value: &Value| matches!(func.type_data(func.value_type(*value)), TypeData::Scalar(_));
-            let Some(index) = indices.find(is_number) else { continue };
-            if func.const_int(index) == Some(0) {
-                continue;
+        let indices = self.indices_of(place);
+        let index = self.sum_of(&indices, memory.elem);
+        (memory, index)
+    }
+
+    /// The same but for a number of elements that are added to the index, and that number: `i` and 16 of `&AS[i + 16]`. Places that
+    /// differ by such a number alone have one index.
+    pub(crate) fn position_apart(&mut self, place: Value) -> (Rc<Memory>, Rc<str>, i64) {
+        let func = self.func;
+        let memory = self.memory(buffer_of(func, place));
+        let mut indices = self.indices_of(place);
+        let mut ahead = 0;
+        for index in &mut indices {
+            while let Some((base, number)) = self.added(*index) {
+                ahead += number;
+                *index = base;
             }
+        }
+        indices.retain(|&index| match func.const_int(index) {
+            Some(number) => {
+                ahead += number;
+                false
+            }
+            None => true,
+        });
+        let index = self.sum_of(&indices, memory.elem);
+        (memory, index, ahead)
+    }
+
+    /// Of `base + number` the two, where `base` has a name here.
+    fn added(&self, index: Value) -> Option<(Value, i64)> {
+        let func = self.func;
+        let op = func.def_op(index).filter(|&op| func.opcode(op) == arith::ADD)?;
+        let &[left, right] = func.operands(op) else { return None };
+        let [number, base] = if func.const_int(left).is_some() { [left, right] } else { [right, left] };
+        let number = func.const_int(number)?;
+        let is_known = self.name_of(base).is_some() || self.indices[base.as_u32() as usize].is_some();
+        (number >= 0 && is_known).then_some((base, number))
+    }
+
+    /// The indices of the references that `place` goes through, whose sum is its position.
+    fn indices_of(&self, place: Value) -> Vec<Value> {
+        let func = self.func;
+        let is_number = |value: &Value| matches!(func.type_data(func.value_type(*value)), TypeData::Scalar(_));
+        let index_of = |op: Op| func.operands(op).iter().skip(1).copied().find(is_number);
+        references(func, place).into_iter().filter_map(index_of).collect()
+    }
+
+    /// The number of the first number of the element that the sum of `indices` counts.
+    fn sum_of(&mut self, indices: &[Value], elem: Scalar) -> Rc<str> {
+        let mut sum: Option<Rc<str>> = None;
+        for &index in indices.iter().filter(|&&index| self.func.const_int(index) != Some(0)) {
             let index = self.index(index);
             sum = Some(match sum {
                 Some(sum) => self.temp(format!("arith.addi {index}, {sum} overflow<nsw> : index")),
                 None => index,
             });
         }
-        let index = match sum {
-            Some(sum) => self.number_of(sum, memory.elem),
+        match sum {
+            Some(sum) => self.number_of(sum, elem),
             None => self.int(0, "index"),
-        };
-        (memory, index)
+        }
     }
 
     /// The address of what the reference `place` is to, as one of LLVM's pointers, in the space that the buffer is in; and the

@@ -47,6 +47,9 @@ pub(crate) fn write(comment: &str, kernels: &[String], hosts: &[&Func], uses: &U
             uses.dynamic_shared
         );
     }
+    for function in &uses.functions {
+        let _ = writeln!(out, "{}", function.text());
+    }
     out.push_str(&body);
     out.push_str("  }\n}\n");
     out

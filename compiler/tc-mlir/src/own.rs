@@ -13,6 +13,12 @@ use tc_ir::{Func, Op, Region, Rewriter};
 pub(crate) const KERNEL: &str = "tc.kernel";
 /// The attribute of a kernel that names the sizes that it takes after its parameters.
 pub(crate) const SIZES: &str = "tc.sizes";
+/// The attribute of a kernel that says how many tensor maps it takes, as its last parameters. `convert-gpu-to-nvvm` forgets what the
+/// text says of a parameter that is no memref, and a `gpu.func` may not say that one is constant in memory, so that
+/// `lower/annotate.rs` says both of those again.
+pub(crate) const MAPS: &str = "tc.maps";
+/// What is said of a parameter that is a tensor map.
+pub(crate) const MAP_PARAM: &str = "llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>";
 /// The attribute of a module that holds the functions of the host.
 pub(crate) const HOSTS: &str = "tc.hosts";
 

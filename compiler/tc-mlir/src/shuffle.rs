@@ -83,6 +83,15 @@ impl Kernel<'_> {
             return (self.int((1 << n) - 1, "i32"), true);
         }
         // Only the last warp lacks some.
+        let thread = self.thread();
+        let first = self.int((n / WARP * WARP).into(), "i32");
+        let is_last = self.temp(format!("arith.cmpi sge, {thread}, {first} : i32"));
+        let (some, all) = (self.int((1i128 << (n % WARP)) - 1, "i32"), self.int(-1, "i32"));
+        (self.temp(format!("arith.select {is_last}, {some}, {all} : i32")), true)
+    }
+
+    /// The number of the thread in its block.
+    pub(crate) fn thread(&mut self) -> Rc<str> {
         let [x, y, _] = self.facts.block.map(i128::from);
         let mut thread: Option<Rc<str>> = None;
         for ((dim, times), extent) in ["x", "y", "z"].into_iter().zip([1, x, x * y]).zip(self.facts.block) {
@@ -100,18 +109,14 @@ impl Kernel<'_> {
                 None => part,
             });
         }
-        let thread = match thread {
+        match thread {
             Some(thread) => thread,
             None => self.int(0, "i32"),
-        };
-        let first = self.int((n / WARP * WARP).into(), "i32");
-        let is_last = self.temp(format!("arith.cmpi sge, {thread}, {first} : i32"));
-        let (some, all) = (self.int((1i128 << (n % WARP)) - 1, "i32"), self.int(-1, "i32"));
-        (self.temp(format!("arith.select {is_last}, {some}, {all} : i32")), true)
+        }
     }
 
     /// The integer `value` of type `elem` as a word.
-    fn as_word(&mut self, value: &Rc<str>, elem: Elem) -> Rc<str> {
+    pub(crate) fn as_word(&mut self, value: &Rc<str>, elem: Elem) -> Rc<str> {
         let ty = types::number(elem);
         match ty {
             "i32" => value.clone(),

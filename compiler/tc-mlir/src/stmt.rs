@@ -2,11 +2,12 @@
 
 use crate::arith::Made;
 use crate::kernel::Kernel;
-use crate::{access, arith, copies, index, types};
+use crate::{access, arith, bulk, copies, index, types, wgmma};
 use std::rc::Rc;
 use tc_dialects::tir::{self, Coordinate, LoopKind};
-use tc_dialects::{gpu, mma, wmma};
+use tc_dialects::{gpu, mbarrier, mma, tma, wgmma as products, wmma};
 use tc_ir::{Elem, Op, Opcode, Region, Scalar, Value, keys};
+use tc_kernel::warpgroup::is_told_uniform;
 
 /// Writes an op.
 type Write = fn(&mut Kernel<'_>, Op);
@@ -32,6 +33,24 @@ static STATEMENTS: &[(Opcode, Write)] = &[
     (gpu::WAIT_GROUP, copies::wait),
     (mma::SYNC, crate::mma::write),
     (mma::LDMATRIX, crate::mma::write),
+    (gpu::SETMAXNREG, bulk::set_registers),
+    // The head of the kernel declares it.
+    (tma::MAP, |_, _| {}),
+    (tma::LOAD, bulk::load),
+    (tma::STORE, bulk::store),
+    (tma::REDUCE, bulk::store),
+    (tma::COMMIT_STORES, bulk::commit),
+    (tma::WAIT_STORES, bulk::wait_for_stores),
+    (tma::FENCE, bulk::fence),
+    (mbarrier::INIT, bulk::init),
+    (mbarrier::FENCE_INIT, bulk::fence_init),
+    (mbarrier::ARRIVE, bulk::arrive),
+    (mbarrier::ARRIVE_EXPECT_TX, bulk::arrive_expect_tx),
+    (mbarrier::WAIT, bulk::wait),
+    (products::FENCE, wgmma::fence),
+    (products::MMA, wgmma::product),
+    (products::COMMIT, wgmma::commit),
+    (products::WAIT, wgmma::wait),
     (wmma::FILL, crate::wmma::write),
     (wmma::LOAD, crate::wmma::write),
     (wmma::STORE, crate::wmma::write),
@@ -93,11 +112,17 @@ impl Kernel<'_> {
     }
 
     fn barrier(&mut self, op: Op) {
-        if self.func.word_of(op, keys::SCOPE) == Some("warp") {
-            let all = self.int(-1, "i32");
-            self.line(format!("nvvm.bar.warp.sync {all} : i32"));
-        } else {
-            self.line("gpu.barrier");
+        match self.func.word_of(op, keys::SCOPE) {
+            Some("warp") => {
+                let all = self.int(-1, "i32");
+                self.line(format!("nvvm.bar.warp.sync {all} : i32"));
+            }
+            Some("warpgroup") => wgmma::barrier(self),
+            Some("cluster") => {
+                self.line("nvvm.cluster.arrive");
+                self.line("nvvm.cluster.wait");
+            }
+            _ => self.line("gpu.barrier"),
         }
     }
 
@@ -130,7 +155,13 @@ impl Kernel<'_> {
         if let Some(&var) = func.region_args(body).first().filter(|&&var| self.is_live(var)) {
             let elem = func.value_scalar(var).map_or(Elem::I32, |scalar| scalar.elem);
             let (of, dim) = (coordinate.level().word(), ["x", "y", "z"][coordinate.dim()]);
-            let index = self.temp(format!("gpu.{of}_id {dim}"));
+            let mut index = self.temp(format!("gpu.{of}_id {dim}"));
+            if is_told_uniform(func, self.facts, op, coordinate) {
+                let number = self.temp(format!("arith.index_cast {index} : index to i32"));
+                let (all, none, last) = (self.int(-1, "i32"), self.int(0, "i32"), self.int(31, "i32"));
+                let first = self.temp(format!("nvvm.shfl.sync idx {all}, {number}, {none}, {last} : i32 -> i32"));
+                index = self.temp(format!("arith.index_cast {first} : i32 to index"));
+            }
             let ty = types::number(elem);
             match func.const_int(func.operand(op, 0)) {
                 Some(0) | None => {

@@ -45,6 +45,17 @@ pub(crate) fn register(elem: Elem) -> Register {
     Register { n, packed, factor: "i32" }
 }
 
+/// What is loaded and stored as a word of 32 bits of numbers of type `elem`.
+pub(crate) fn word(elem: Elem) -> &'static str {
+    match elem.bytes() {
+        1 => "vector<4xi8>",
+        _ => register(elem).packed,
+    }
+}
+
+/// The blocks of a cluster, a bit each.
+pub(crate) const BLOCKS: &str = "i16";
+
 /// Has MLIR 22 fragments of `elem` for `wmma`?
 pub(crate) fn has_fragments(elem: Elem) -> bool {
     elem != Elem::BF16

@@ -25,7 +25,7 @@ pub(super) fn object(text: &str, pipelines: &[String]) -> Result<Vec<u8>, Diagno
     let verified = module.as_operation().verify();
     judge("what the text says", verified)?;
     for pipeline in pipelines {
-        annotate::branches(module.as_operation());
+        annotate::module(module.as_operation());
         let manager = PassManager::new(&context);
         let parsed = parse_pass_pipeline(manager.as_operation_pass_manager(), pipeline);
         parsed.map_err(|why| bug(&format!("MLIR does not know the pipeline: {why}")))?;

@@ -31,9 +31,9 @@ fn assemble(name: &str, ptx: &str, target: &Target) {
 /// An example: its file, what that holds, and the names of operators and their schedules.
 type Example = (String, Module, Vec<(String, String)>);
 
-/// The examples.
-fn examples(compiler: &Compiler) -> Vec<Example> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+/// The examples in `folder`.
+fn examples_in(compiler: &Compiler, folder: &str) -> Vec<Example> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let entries = std::fs::read_dir(&folder).expect("the examples are there");
     let files = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut files: Vec<String> = files.filter(|name| name.ends_with(".tir")).collect();
@@ -51,6 +51,11 @@ fn examples(compiler: &Compiler) -> Vec<Example> {
     found
 }
 
+/// The examples for all targets.
+fn examples(compiler: &Compiler) -> Vec<Example> {
+    examples_in(compiler, "examples")
+}
+
 /// How many schedules were accepted for `target`, and those that were not, each with the reason.
 fn lowered(target: &str) -> (usize, Vec<String>) {
     let target = Target::parse(target).expect("one of the targets");
@@ -65,24 +70,31 @@ fn lowered(target: &str) -> (usize, Vec<String>) {
             if compiler.run(&mut program, &pipeline).is_err() || compiler.emit_cuda(&program).is_err() {
                 continue;
             }
-            match compiler.emit_ptx(&program, Via::Mlir) {
-                Ok(ptx) => {
-                    let cuda = compiler.emit_cuda(&program).expect("it was emitted before");
-                    assert_eq!(ptx.manifests, cuda.manifests, "{name}: kernels are launched alike on both ways");
-                    let again = compiler.emit_ptx(&program, Via::Mlir).expect("it was emitted before");
-                    assert_eq!(ptx, again, "{name}");
-                    assemble(&name, &ptx.text, &target);
-                    accepted += 1;
-                }
-                Err(failure) => {
-                    assert_refused(&name, &failure);
-                    let why = failure.diagnostics.iter().next().map_or("", |first| &first.message);
-                    refused.push(format!("{file} @{schedule}: {why}"));
-                }
+            match assembled(&compiler, &name, &program) {
+                Ok(()) => accepted += 1,
+                Err(why) => refused.push(format!("{file} @{schedule}: {why}")),
             }
         }
     }
     (accepted, refused)
+}
+
+/// Makes PTX of `program` twice, and assembles it; the reason where it is refused.
+fn assembled(compiler: &Compiler, name: &str, program: &Module) -> Result<(), String> {
+    match compiler.emit_ptx(program, Via::Mlir) {
+        Ok(ptx) => {
+            let cuda = compiler.emit_cuda(program).expect("it was emitted before");
+            assert_eq!(ptx.manifests, cuda.manifests, "{name}: kernels are launched alike on both ways");
+            let again = compiler.emit_ptx(program, Via::Mlir).expect("it was emitted before");
+            assert_eq!(ptx, again, "{name}");
+            assemble(name, &ptx.text, &compiler.target);
+            Ok(())
+        }
+        Err(failure) => {
+            assert_refused(name, &failure);
+            Err(failure.diagnostics.iter().next().map_or(String::new(), |first| first.message.clone()))
+        }
+    }
 }
 
 /// A refusal is the input's, at a place, with help.
@@ -117,6 +129,38 @@ fn schedules_lower_for_sm_90() {
     let (accepted, refused) = lowered("sm_90");
     assert!(accepted >= 30, "{accepted}, and not {refused:#?}");
     assert!(refused.iter().all(|one| one.contains("`wmma` fragments of `bf16`")), "{refused:#?}");
+}
+
+/// Every schedule in `examples/hopper`, and every program there: tensor maps, barriers in shared memory, products of warpgroups.
+#[test]
+fn hopper_lowers_for_sm_90a() {
+    let target = Target::parse("sm_90a").expect("one of the targets");
+    let compiler = Compiler { target, ..Compiler::new() };
+    let (mut accepted, mut refused) = (0, Vec::new());
+    for (file, module, names) in examples_in(&compiler, "examples/hopper") {
+        let mut pipelines: Vec<String> =
+            names.iter().map(|(func, schedule)| format!("cuda{{func={func} schedule={schedule}}}")).collect();
+        if pipelines.is_empty() {
+            pipelines.push("cuda".to_string());
+        }
+        for pipeline in pipelines {
+            let name = format!("{file} {pipeline}");
+            let mut program = module.clone();
+            // A schedule may want other sizes than those by default.
+            if compiler.run(&mut program, &pipeline).is_err() || compiler.emit_cuda(&program).is_err() {
+                continue;
+            }
+            match assembled(&compiler, &name, &program) {
+                Ok(()) => accepted += 1,
+                Err(why) => refused.push(format!("{file}: {why}")),
+            }
+        }
+    }
+    assert!(accepted >= 30, "{accepted}, and not {refused:#?}");
+    assert_eq!(
+        refused,
+        ["attention_fp8.tir: MLIR's way to PTX has no arithmetic of `f8e4m3`: it moves such numbers only"]
+    );
 }
 
 const ADD: &str = "te.func @add(A: f32[1024], B: f32[1024]) -> f32[1024] {\n  compute C[i: 1024] = A[i] + B[i]\n  \

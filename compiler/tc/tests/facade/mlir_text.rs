@@ -18,19 +18,12 @@ const REFUSED: &[(&str, &str, &str)] = &[("matmul_bf16.tir", "wmma", "MLIR 22 ha
 
 /// Files of the corpus that CUDA says and MLIR does not.
 const REFUSED_FILES: &[&str] = &[
-    "bases-before-their-buffer.tir",
-    "clusters.tir",
     "fragments.tir",
     "half-floats.tir",
     "refuses-approximations.tir",
-    "refuses-barriers-of-clusters.tir",
     "refuses-bf16-fragments.tir",
-    "refuses-bulk.tir",
     "refuses-eight-bit-floats.tir",
     "refuses-rounding-twice.tir",
-    "warpgroup-roles.tir",
-    "warpgroup-types.tir",
-    "wide-coordinates.tir",
 ];
 
 /// The `.tir` files of a folder, in order.
@@ -70,8 +63,9 @@ impl Texts {
         }
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{target}-{}.mlir", self.0.len()));
         std::fs::write(&file, &all).expect("a temporary file can be written");
+        let version = Target::parse(target).expect("one of the targets").ptx_version;
         let pipeline = format!(
-            "builtin.module(nvvm-attach-target{{chip={target} O=1}},gpu.module(convert-scf-to-cf,\
+            "builtin.module(nvvm-attach-target{{chip={target} features=+ptx{version} O=1}},gpu.module(convert-scf-to-cf,\
              convert-gpu-to-nvvm{{use-bare-ptr-memref-call-conv=1}},canonicalize,cse,reconcile-unrealized-casts),\
              gpu-module-to-binary{{format=isa}})"
         );
