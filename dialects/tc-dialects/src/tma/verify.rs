@@ -204,7 +204,8 @@ fn regroups(func: &Func, base: &[Attr], shape: &[Attr]) -> bool {
     let next = |of: &mut std::slice::Iter<'_, Attr>, product: i64| func.as_int(*of.next()?)?.checked_mul(product);
     while let (Some(&one), Some(&other)) = (base.as_slice().first(), shape.as_slice().first()) {
         if one == other {
-            (base.next(), shape.next());
+            base.next();
+            shape.next();
             continue;
         }
         let (Some(mut p), Some(mut q)) = (next(&mut base, 1), next(&mut shape, 1)) else { return false };

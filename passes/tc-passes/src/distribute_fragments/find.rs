@@ -131,7 +131,7 @@ fn rows_of(func: &Func, op: Op) -> Option<Mixing> {
     let width = tma::swizzle_mixes(numbers?.try_into().ok()?, bytes).filter(|&width| width > row)?;
     let of_bytes = |width: i64| Some(Mixing { bits: (width / 16).ilog2(), base: 4, shift: 3 });
     // Of the numbers of rows: pieces of a row keep their places.
-    let left = residual(of_bytes(width), of_bytes(row)).ok()??;
+    let left = residual(of_bytes(width), of_bytes(row))?;
     Some(Mixing { base: left.base.checked_sub(row.ilog2())?, ..left })
 }
 
