@@ -358,7 +358,7 @@ impl Block<'_, '_> {
             self.enter(nth, region, Some(Around { op, region, end: hi, known }));
         } else {
             let results: Vec<Value> = func.results(op).collect();
-            let numbers = self.carried(nth, results.iter(), &func.operands(op)[2..].to_vec())?;
+            let numbers = self.carried(nth, results.iter(), &func.operands(op)[2..])?;
             self.strands[nth].numbers.extend(numbers);
         }
         Ok(())
