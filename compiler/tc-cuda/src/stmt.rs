@@ -19,6 +19,9 @@ use tc_kernel::warpgroup::is_told_uniform;
 /// Writes an op as a statement.
 type Write = fn(&mut Kernel<'_>, Op);
 
+/// So many iterations are copied without being asked for.
+const FEW: i64 = 16;
+
 /// What is written beside arithmetic. References and what regions yield are written where they are used.
 static STATEMENTS: &[(Opcode, Write)] = &[
     (tir::FOR, |k, op| k.loop_of(op)),
@@ -319,8 +322,10 @@ impl Kernel<'_> {
                 self.out.line(&format!("#pragma unroll {}", factor.clamp(1, i32::MAX.into())));
             }
             _ if self.facts.picks_registers(op) => self.out.line("#pragma unroll"),
-            // Nvcc copies such a loop for each of its few iterations, and a producer has few registers.
-            _ if const_extent(func, op).is_some() && tma::fills_slots(func, op) => self.out.line("#pragma unroll 1"),
+            // Nvcc would copy such a loop for each of its few iterations, and a producer has few registers.
+            _ if const_extent(func, op).is_some_and(|extent| extent <= FEW) && tma::fills_slots(func, op) => {
+                self.out.line("#pragma unroll 1");
+            }
             _ => {}
         }
         let mark = self.names.enter();

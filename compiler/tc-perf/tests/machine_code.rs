@@ -108,6 +108,12 @@ fn products_are_compared_with_those_of_the_program() {
     assert_eq!(agreement(&one, TILE), (Some(4), Some(1), "unequal"));
     assert_eq!(agreement(&one, WAIT), (Some(0), Some(1), "unequal"));
     assert_eq!(agreement("", TILE), (Some(4), Some(0), "unequal"));
+    // A group without products is one without operands.
+    let first = TILE.lines().find(|line| line.contains("HGMMA")).expect("there are products");
+    let (before, after) = first.split_once("HGMMA").expect("that is one");
+    let end = after.find(';').map_or("", |at| &after[at..]);
+    let empty = TILE.replacen(first, &format!("{before}HGMMA.64x8x16.F16 RZ, gdesc[URZ], RZ, !UPT, gsb0 {end}"), 1);
+    assert_eq!(agreement(&within("0i32..3i32 unroll"), &empty), (Some(3), Some(3), "equal"));
 }
 
 #[test]

@@ -35,7 +35,8 @@ impl Instruction {
 
     /// What it multiplies, `MxNxK`, if it is a product of matrices; its opcode where that does not say.
     pub(crate) fn product(&self) -> Option<&str> {
-        if !self.base().ends_with("MMA") {
+        // Ptxas makes a group of no products by one that has no operands.
+        if !self.base().ends_with("MMA") || self.operands.starts_with("RZ, gdesc[URZ]") {
             return None;
         }
         let shape = self.opcode.split('.').find(|part| part.starts_with(|first: char| first.is_ascii_digit()));

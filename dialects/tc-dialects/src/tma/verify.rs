@@ -201,7 +201,9 @@ pub fn unfit_box(extents: &[i64], steps: &[i64], elem: Elem, swizzle: Option<i64
 /// Are the extents of `shape` those of `base` in their order, some neighbours multiplied and divided anew?
 fn regroups(func: &Func, base: &[Attr], shape: &[Attr]) -> bool {
     let (mut base, mut shape) = (base.iter(), shape.iter());
-    let next = |of: &mut std::slice::Iter<'_, Attr>, product: i64| func.as_int(*of.next()?)?.checked_mul(product);
+    let next = |of: &mut std::slice::Iter<'_, Attr>, product: i64| {
+        func.as_int(*of.next()?).filter(|&extent| extent > 0)?.checked_mul(product)
+    };
     while let (Some(&one), Some(&other)) = (base.as_slice().first(), shape.as_slice().first()) {
         if one == other {
             base.next();

@@ -110,6 +110,12 @@ pub(super) fn too_many(func: &Func, key: Key, op: Op, lacks: &str) -> Diagnostic
         .help("count all that arrive in a phase: `mbarrier.init(…, count = n)`; announce the bytes that come")
 }
 
+/// A wait for a parity that no phase has.
+pub(super) fn no_parity(func: &Func, key: Key, op: Op, parity: i64) -> Diagnostic {
+    let text = format!("a wait for phase {parity} of {}: a parity is 0 or 1", name(func, key));
+    error(func, op, text).help("take the number of the round modulo 2")
+}
+
 /// No strand can go on.
 pub(super) fn deadlock(block: &Block<'_, '_>) -> Diagnostic {
     let func = block.skeleton.func;

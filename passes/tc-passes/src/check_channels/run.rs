@@ -294,6 +294,9 @@ impl Block<'_, '_> {
                 let (&[(parity, _)], &[(key, threads)]) = (&*parities, &keys[..]) else {
                     return Err(Stop::Unknown("threads that go the same way wait for different barriers".to_string()));
                 };
+                if !(0..=1).contains(&parity) {
+                    return Err(fault(report::no_parity(func, key, op, parity)));
+                }
                 let rank = self.strands[nth].rank;
                 let barrier = self.ready(key, &threads, (op, rank))?;
                 if barrier.is_passed(parity) {

@@ -100,6 +100,11 @@ fn rows(func: &Func, tiles: &Tiles, products: &[Word]) -> Result<Option<Mixing>,
     let mut told: Option<(Op, Option<Mixing>)> = None;
     for product in products.iter().filter(|product| func.opcode(product.op) == wgmma::MMA) {
         let own = rows_of(func, product.op);
+        if own.is_some() && func.attr_of(product.op, keys::A_ROWS).is_some() {
+            let text = "`a_rows` is given, and the left factor lies in rows of another order of its own";
+            let help = "leave `a_rows` out: the swizzle of the buffer tells it";
+            return Err(Diagnostic::error("layout", func.op_location(product.op), text).help(help));
+        }
         match told {
             Some((first, known)) if known != own => {
                 let name = func.value_text(tiles.buffer);

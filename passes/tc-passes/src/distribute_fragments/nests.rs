@@ -235,6 +235,11 @@ fn other_lanes(func: &Func, buffer: &Buffer, op: Op, role: Role, known: Role) ->
         }
         _ => None,
     };
+    if role.rows() != known.rows() {
+        let help = "sums are held in the order in which rows of a left factor are read that is swizzled in longer rows than its own: \
+                    leave out `swizzle`, or bring the tile to shared memory";
+        return found.help(help);
+    }
     found.help(match permuted {
         Some((two, four)) => format!(
             "a thread holds column 16 h + 8 p + 2 t + e of `{two}` and column 16 h + 4 t + 2 p + e of `{four}`, for p < 2, \

@@ -3,8 +3,8 @@
 //! Tiles that reach beyond the result or the reduction have conditions. An intrinsic does all of a tile, so the condition
 //! has to go, and may where what it kept from being done does no harm:
 //!
-//! - one that is the same for all steps of a sum keeps elements of the accumulator from being written. Nothing reads such
-//!   an element: it would read what was never written. So it may be written.
+//! - one that is the same for all steps of a sum keeps elements of the accumulator from being written. It may go where nothing
+//!   reads such an element: where it is proved of all that is read, or of all that is written first.
 //! - one that ends the reduction keeps products from being added. They are zero if both factors are, and bulk copies fill
 //!   a buffer with zeros where its box is outside of the tensor.
 //!
@@ -12,6 +12,7 @@
 
 use super::tile::scope_of;
 use crate::analysis::condition::{ask_for, conjuncts, likely_conjuncts};
+use crate::analysis::invariant::arguments;
 use crate::analysis::structure::is_one_armed;
 use crate::analysis::tiles;
 use tc_arith::{Expr, Var};
@@ -31,11 +32,11 @@ pub(super) fn run(func: &mut Func) -> u64 {
     };
     let stores: Vec<Op> = all_ops(func).filter(|&op| is_sum(func, op)).collect();
     let mut n_gone = 0;
-    for store in stores {
-        for (branch, kept, n_needless) in needless(func, store).unwrap_or_default() {
-            ask_for(func, branch, &kept);
-            n_gone += n_needless;
-        }
+    // What is asked of one store may be what another is proved by.
+    let found: Vec<_> = stores.into_iter().flat_map(|store| needless(func, store).unwrap_or_default()).collect();
+    for (branch, kept, n_needless) in found {
+        ask_for(func, branch, &kept);
+        n_gone += n_needless;
     }
     n_gone
 }
@@ -73,10 +74,17 @@ fn needless(func: &Func, store: Op) -> Option<Vec<(Op, Vec<Value>, u64)>> {
         .map(|&op| Algebra::var(func.region_args(func.op_regions(op)[0])[0]))
         .filter(|var| !of_element.contains(var))
         .collect();
+    let element = Element { func, store, accesses: accesses(func, &uses, buffer)? };
     let mut is_needless = |condition: Value| {
+        let args = arguments(func, condition);
+        if !is_arithmetic(func, condition) {
+            return false;
+        }
         let expr = algebra.expr(func, condition);
-        let by_step = algebra.analyzer.pool.uses_any(expr, &of_steps);
-        !by_step || fills.iter().all(|fill| fill.ends_with(func, &mut algebra, expr))
+        match args.iter().any(|&arg| of_steps.contains(&Algebra::var(arg))) {
+            true => fills.iter().all(|fill| fill.ends_with(func, &mut algebra, expr)),
+            false => element.is_unread_without(condition, &of_element),
+        }
     };
     // A first step has no factors, and is the same for all steps.
     if fills.is_empty() && func.constant(*func.operands(store).last()?).is_none() {
@@ -91,6 +99,94 @@ fn needless(func: &Func, store: Op) -> Option<Vec<(Op, Vec<Value>, u64)>> {
         (branch, kept, n_needless)
     };
     Some(branches.into_iter().map(of_branch).filter(|&(_, _, n_needless)| n_needless > 0).collect())
+}
+
+/// Is the condition computed by arithmetic alone, from loops, threads and sizes? What else it may read is not looked through.
+fn is_arithmetic(func: &Func, condition: Value) -> bool {
+    let mut worklist = vec![condition];
+    while let Some(value) = worklist.pop() {
+        let Some(op) = func.def_op(value) else { continue };
+        if !effects::summary(func, op).is_pure() || effects::own(func, op).reads || !func.op_regions(op).is_empty() {
+            return false;
+        }
+        worklist.extend_from_slice(func.operands(op));
+    }
+    true
+}
+
+/// The loads and stores of a buffer that nothing else takes; `None` where something does.
+fn accesses(func: &Func, uses: &Uses, buffer: Value) -> Option<Vec<Op>> {
+    let of_element = |op: Op| matches!(func.opcode(op), tir::LOAD | tir::STORE);
+    uses.of_value(buffer).iter().map(|user| Some(user.op).filter(|&op| user.idx == 0 && of_element(op))).collect()
+}
+
+/// An element of sums that `store` adds to, and all that accesses its buffer.
+struct Element<'f> {
+    func: &'f Func,
+    store: Op,
+    accesses: Vec<Op>,
+}
+
+impl Element<'_> {
+    /// Does `condition`, which the element alone decides, hold of each that is read, or of each that is written first?
+    fn is_unread_without(&self, condition: Value, of_element: &[Var]) -> bool {
+        let func = self.func;
+        let adds = |op: Op| func.opcode(op) == tir::STORE && self.reads_its_own(op);
+        // What only leads to a sum is read by that.
+        let of_sums: Vec<Op> =
+            self.accesses.iter().copied().filter(|&op| func.opcode(op) == tir::LOAD && self.is_of_a_sum(op)).collect();
+        let read = self.accesses.iter().filter(|&&op| func.opcode(op) == tir::LOAD && !of_sums.contains(&op));
+        let written = self.accesses.iter().filter(|&&op| func.opcode(op) == tir::STORE && !adds(op));
+        let holds = |op: &Op| self.holds_at(*op, condition, of_element);
+        read.clone().all(holds) || (written.clone().next().is_some() && written.clone().all(holds))
+    }
+
+    /// Does the store `op` put back an element with something added?
+    fn reads_its_own(&self, op: Op) -> bool {
+        let loads = self.accesses.iter().filter(|&&load| self.func.opcode(load) == tir::LOAD);
+        loads.into_iter().any(|&load| self.is_added_by(load, op))
+    }
+
+    fn is_of_a_sum(&self, load: Op) -> bool {
+        let stores = self.accesses.iter().filter(|&&store| self.func.opcode(store) == tir::STORE);
+        stores.into_iter().any(|&store| self.is_added_by(load, store))
+    }
+
+    fn is_added_by(&self, load: Op, store: Op) -> bool {
+        let func = self.func;
+        let [to, from] = [&func.operands(store)[1..func.operands(store).len() - 1], &func.operands(load)[1..]];
+        let mut worklist = vec![*func.operands(store).last().expect("a store has a value")];
+        while let Some(value) = worklist.pop() {
+            let Some(op) = func.def_op(value) else { continue };
+            if op == load {
+                return to == from && Uses::of(func).of_value(value).len() == 1;
+            }
+            worklist.extend_from_slice(func.operands(op));
+        }
+        false
+    }
+
+    /// Is the condition proved where `op` accesses an element, of that element?
+    fn holds_at(&self, op: Op, condition: Value, of_element: &[Var]) -> bool {
+        let func = self.func;
+        let mut algebra = Algebra::of_func(func);
+        algebra.enter_place(func, op);
+        let n_dims = func.operands(self.store).len() - 2;
+        let [own, there] = [self.store, op].map(|op| func.operands(op)[1..=n_dims].to_vec());
+        let mut known: Vec<(Var, Expr)> = Vec::new();
+        for (own, there) in own.into_iter().zip(there) {
+            if let Some(var) = of_element.iter().copied().find(|&var| Algebra::value(var) == own) {
+                known.push((var, algebra.expr(func, there)));
+            }
+        }
+        let expr = algebra.expr(func, condition);
+        let is_mapped = |var: &Var| !of_element.contains(var) || known.iter().any(|(of, _)| of == var);
+        if !algebra.analyzer.pool.vars(expr).iter().all(is_mapped) {
+            return false;
+        }
+        let expr = algebra.analyzer.pool.subst(expr, &known);
+        algebra.analyzer.can_prove(expr)
+    }
 }
 
 fn vars(func: &Func, algebra: &mut Algebra, value: Value) -> Vec<Var> {

@@ -7,8 +7,8 @@ use crate::analysis::launch::{Nest, coordinate, loop_var};
 use crate::analysis::structure::{is_one_armed, runs_in_order};
 use indexmap::IndexSet;
 use tc_dialects::algebra::is_launch;
-use tc_dialects::tir::Coordinate;
-use tc_dialects::{tir, tma, wgmma};
+use tc_dialects::tir::{Coordinate, LoopKind};
+use tc_dialects::{forms, tir, tma, wgmma};
 use tc_ir::effects::{root_buffer, summary};
 use tc_ir::uses::{Use, Uses};
 use tc_ir::walk::{ancestors, is_inside, ops_under};
@@ -170,11 +170,25 @@ fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<(Vec<Op>, u
                         }
                     }
                 }
+                let reads = func.operands(op)[..2].iter().flat_map(|&bound| reads_inside(func, nest, bound));
+                if let Some(read) =
+                    reads.into_iter().find(|&read| !forms::is_global(func, root_buffer(func, func.operand(read, 0))))
+                {
+                    let text =
+                        "how often this loop runs is read from memory that the producer does not share".to_string();
+                    let found = error(func, op, text, "let the bounds depend on sizes, on blocks, and on loops around");
+                    return Err(labelled(func, *found, read, "it is read here"));
+                }
                 vars.push(loop_var(func, op));
             }
             tir::IF if is_one_armed(func, op) => {
                 let loops: Vec<Op> = around[..nth].iter().copied().filter(|&op| func.opcode(op) == tir::FOR).collect();
-                if !refuse::stays_false(func, op, &loops) || nth + 1 == around.len() {
+                if nth + 1 == around.len() {
+                    let text = "a condition stands between this bulk copy and the loop that goes round its ring";
+                    let help = "let all iterations copy, or let the condition stand around that loop";
+                    return Err(error(func, op, text.to_string(), help));
+                }
+                if !refuse::stays_false(func, nest, op, &loops) {
                     let text = "a bulk copy under a condition that may hold again after it did not";
                     let help = "let all iterations copy: what lies outside of the tensor is zero";
                     return Err(error(func, op, text.to_string(), help));
@@ -210,11 +224,44 @@ fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<(Vec<Op>, u
         let help = "ask it inside of that loop";
         return Err(error(func, condition, text.to_string(), help));
     }
+    // The count asks for the bounds of all loops inside at once, also where one of them does not run; and is carried.
+    for (nth, &op) in around.iter().filter(|&&op| func.opcode(op) == tir::FOR).enumerate() {
+        let is_plain = matches!(tir::loop_kind(func, op), Some(LoopKind::Serial | LoopKind::Unroll(_)));
+        let asked = n_counted > 0 && nth >= n_counted;
+        if nth < n_counted && !is_plain {
+            let text = "a loop that is no serial one tells how often one inside of it runs, and would have to count";
+            return Err(error(
+                func,
+                op,
+                text.to_string(),
+                "let the outer loop run in order, one iteration after the other",
+            ));
+        }
+        if asked && !func.operands(op)[..2].iter().all(|&bound| refuse::is_arithmetic(func, nest, bound)) {
+            let text =
+                "how often this loop runs is not told by arithmetic that never fails, and iterations are counted ahead";
+            let help = "let the bounds be sums and products of sizes and loops around, or divide by a literal";
+            return Err(error(func, op, text.to_string(), help));
+        }
+    }
     Ok((around, n_counted))
 }
 
+/// What is read inside of the nest to compute `value`.
+fn reads_inside(func: &Func, nest: &Nest, value: Value) -> Vec<Op> {
+    let (mut found, mut worklist) = (Vec::new(), vec![value]);
+    while let Some(value) = worklist.pop() {
+        let Some(def) = func.def_op(value).filter(|&def| is_inside(func, def, nest.op)) else { continue };
+        if func.opcode(def) == tir::LOAD {
+            found.push(def);
+        }
+        worklist.extend_from_slice(func.operands(def));
+    }
+    found
+}
+
 /// Is the argument `arg` of a region one of no loop inside the nest, or the coordinate of a block?
-fn is_same_for_block(func: &Func, nest: &Nest, arg: Value) -> bool {
+pub(super) fn is_same_for_block(func: &Func, nest: &Nest, arg: Value) -> bool {
     let Def::Arg(region, _) = func.def(arg) else { return false };
     let owner = func.region_parent(region);
     owner.is_none_or(|op| {

@@ -1,6 +1,7 @@
 //! What keeps a nest from being divided into a producer and consumers.
 
-use super::find::{error, labelled};
+use super::find::{error, is_same_for_block, labelled};
+use crate::analysis::invariant::{arguments, runs_anywhere};
 use crate::analysis::launch::{Nest, launch_var, loop_var};
 use indexmap::IndexSet;
 use tc_arith::Expr;
@@ -11,8 +12,8 @@ use tc_dialects::tir::Coordinate;
 use tc_dialects::update::is_update;
 use tc_dialects::{arith, forms, tir, tma, wgmma};
 use tc_ir::effects::{accesses, root_buffer, summary};
-use tc_ir::walk::{is_inside, ops_under};
-use tc_ir::{Func, Op, Region, Value};
+use tc_ir::walk::is_inside;
+use tc_ir::{Def, Func, Op, Region, Value};
 use tc_support::Diagnostic;
 
 /// Refuses what the roles cannot order; tells whether only warpgroup products read the ring's `buffers`.
@@ -95,7 +96,7 @@ pub(super) fn check(
         coordinates(func, nest, load)?;
     }
     debug_assert!(func.ops(body).any(|op| begins_bulk_copy(func, op)));
-    Ok(by_products)
+    Ok(by_products && !consumers.is_empty())
 }
 
 /// Do threads only write the buffer, and bulk copies alone read it, which `inject-bulk-sync` orders?
@@ -111,11 +112,22 @@ fn leaves_in_bulk(func: &Func, nest: &Nest, buffer: Value) -> bool {
     }) && is_read
 }
 
+/// Does a loop inside of the nest carry `arg` from one iteration to the next?
+fn is_carried(func: &Func, nest: &Nest, arg: Value) -> bool {
+    let Def::Arg(region, nth) = func.def(arg) else { return false };
+    nth > 0 && func.region_parent(region).is_some_and(|op| is_inside(func, op, nest.op))
+}
+
 /// The producer can compute where the load `load` starts: by arithmetic alone, and not by who the thread is.
 fn coordinates(func: &Func, nest: &Nest, load: Op) -> Result<(), Box<Diagnostic>> {
     for &place in &func.operands(load)[..2] {
         let mut worklist = vec![place];
         let mut seen: IndexSet<Value> = IndexSet::new();
+        if let Some(arg) = arguments(func, place).into_iter().find(|&arg| is_carried(func, nest, arg)) {
+            let text =
+                format!("where this bulk copy starts is told by `{}`, which a loop carries", func.value_text(arg));
+            return Err(error(func, load, text, "compute it from loops and sizes"));
+        }
         while let Some(value) = worklist.pop() {
             let Some(def) = func.def_op(value).filter(|&def| is_inside(func, def, nest.op)) else { continue };
             if func.opcode(def) == tir::ALLOC || !seen.insert(value) {
@@ -138,18 +150,22 @@ fn coordinates(func: &Func, nest: &Nest, load: Op) -> Result<(), Box<Diagnostic>
 }
 
 /// Does the condition of `op` stay false, through the iterations of the loops around it in their order, once it is? That is
-/// known of one loop, and of sums compared by `<` that grow with its variable.
-pub(super) fn stays_false(func: &Func, op: Op, loops: &[Op]) -> bool {
-    let inner = ops_under(func, func.op_regions(op)[0]).next().unwrap_or(op);
-    if launch_var(func, inner, &[func.operand(op, 0)], Coordinate::is_thread).is_some() {
-        return false;
+/// known of what is the same for the block, and in one loop of sums compared by `<` that grow with its variable.
+pub(super) fn stays_false(func: &Func, nest: &Nest, op: Op, loops: &[Op]) -> bool {
+    let condition = func.operand(op, 0);
+    let is_same = |value: Value| is_arithmetic(func, nest, value) && is_of_block(func, nest, value);
+    if is_same(condition) {
+        return true;
     }
-    let &[loop_op] = loops else { return loops.is_empty() };
+    let &[loop_op] = loops else { return false };
     let mut algebra = Algebra::of_func(func);
     algebra.enter_place(func, op);
     let var = Algebra::var(loop_var(func, loop_op));
-    let mut worklist = vec![func.operand(op, 0)];
+    let mut worklist = vec![condition];
     while let Some(condition) = worklist.pop() {
+        if is_same(condition) {
+            continue;
+        }
         let Some(def) = func.def_op(condition) else { return false };
         let operands = func.operands(def);
         match func.opcode(def) {
@@ -167,9 +183,32 @@ pub(super) fn stays_false(func: &Func, op: Op, loops: &[Op]) -> bool {
                 if algebra.analyzer.pool.as_const(form.coeffs[0]).is_none_or(|coeff| coeff < 0) {
                     return false;
                 }
+                // What the algebra does not look through may follow the loop.
+                let left = algebra.analyzer.pool.vars(form.constant).to_vec();
+                if !left.into_iter().all(|var| is_same(Algebra::value(var))) {
+                    return false;
+                }
             }
             _ => return false,
         }
     }
     true
+}
+
+/// Is `value` computed by arithmetic alone, inside of the nest?
+pub(super) fn is_arithmetic(func: &Func, nest: &Nest, value: Value) -> bool {
+    let mut worklist = vec![value];
+    while let Some(value) = worklist.pop() {
+        let Some(def) = func.def_op(value).filter(|&def| is_inside(func, def, nest.op)) else { continue };
+        if !runs_anywhere(func, def) || !func.op_regions(def).is_empty() {
+            return false;
+        }
+        worklist.extend_from_slice(func.operands(def));
+    }
+    true
+}
+
+/// Is `value` the same in all iterations and for all threads of a block?
+fn is_of_block(func: &Func, nest: &Nest, value: Value) -> bool {
+    arguments(func, value).into_iter().all(|arg| is_same_for_block(func, nest, arg))
 }
