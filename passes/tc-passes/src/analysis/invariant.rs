@@ -56,6 +56,20 @@ fn inputs(func: &Func, op: Op) -> Vec<Value> {
     std::iter::once(op).chain(inner).flat_map(|op| func.operands(op).to_vec()).filter(|&value| !is_own(value)).collect()
 }
 
+/// Is `value` computed by arithmetic alone that fails for no operands, as far as its ops stand inside of `of`, or everywhere?
+pub(crate) fn is_arithmetic(func: &Func, value: Value, of: Option<Op>) -> bool {
+    let (mut worklist, mut seen): (Vec<Value>, IndexSet<Op>) = (vec![value], IndexSet::new());
+    while let Some(value) = worklist.pop() {
+        let def = func.def_op(value).filter(|&def| of.is_none_or(|of| is_inside(func, def, of)));
+        let Some(def) = def.filter(|&def| seen.insert(def)) else { continue };
+        if !runs_anywhere(func, def) || !func.op_regions(def).is_empty() {
+            return false;
+        }
+        worklist.extend_from_slice(func.operands(def));
+    }
+    true
+}
+
 /// The arguments of regions and of the function that `value` is computed from, wherever its ops stand.
 pub(crate) fn arguments(func: &Func, value: Value) -> IndexSet<Value> {
     let (mut found, mut seen): (IndexSet<Value>, IndexSet<Op>) = (IndexSet::new(), IndexSet::new());

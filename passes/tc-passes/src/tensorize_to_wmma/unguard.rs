@@ -12,9 +12,10 @@
 
 use super::tile::scope_of;
 use crate::analysis::condition::{ask_for, conjuncts, likely_conjuncts};
-use crate::analysis::invariant::arguments;
+use crate::analysis::invariant::{arguments, is_arithmetic};
 use crate::analysis::structure::is_one_armed;
 use crate::analysis::tiles;
+use indexmap::IndexSet;
 use tc_arith::{Expr, Var};
 use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::Scope;
@@ -74,14 +75,14 @@ fn needless(func: &Func, store: Op) -> Option<Vec<(Op, Vec<Value>, u64)>> {
         .map(|&op| Algebra::var(func.region_args(func.op_regions(op)[0])[0]))
         .filter(|var| !of_element.contains(var))
         .collect();
-    let element = Element { func, store, accesses: accesses(func, &uses, buffer)? };
+    let element = Element { func, uses: &uses, store, accesses: accesses(func, &uses, buffer)? };
     let mut is_needless = |condition: Value| {
-        let args = arguments(func, condition);
-        if !is_arithmetic(func, condition) {
+        // What a condition reads may change from step to step.
+        if !is_arithmetic(func, condition, None) {
             return false;
         }
         let expr = algebra.expr(func, condition);
-        match args.iter().any(|&arg| of_steps.contains(&Algebra::var(arg))) {
+        match arguments(func, condition).iter().any(|&arg| of_steps.contains(&Algebra::var(arg))) {
             true => fills.iter().all(|fill| fill.ends_with(func, &mut algebra, expr)),
             false => element.is_unread_without(condition, &of_element),
         }
@@ -101,19 +102,6 @@ fn needless(func: &Func, store: Op) -> Option<Vec<(Op, Vec<Value>, u64)>> {
     Some(branches.into_iter().map(of_branch).filter(|&(_, _, n_needless)| n_needless > 0).collect())
 }
 
-/// Is the condition computed by arithmetic alone, from loops, threads and sizes? What else it may read is not looked through.
-fn is_arithmetic(func: &Func, condition: Value) -> bool {
-    let mut worklist = vec![condition];
-    while let Some(value) = worklist.pop() {
-        let Some(op) = func.def_op(value) else { continue };
-        if !effects::summary(func, op).is_pure() || effects::own(func, op).reads || !func.op_regions(op).is_empty() {
-            return false;
-        }
-        worklist.extend_from_slice(func.operands(op));
-    }
-    true
-}
-
 /// The loads and stores of a buffer that nothing else takes; `None` where something does.
 fn accesses(func: &Func, uses: &Uses, buffer: Value) -> Option<Vec<Op>> {
     let of_element = |op: Op| matches!(func.opcode(op), tir::LOAD | tir::STORE);
@@ -123,6 +111,7 @@ fn accesses(func: &Func, uses: &Uses, buffer: Value) -> Option<Vec<Op>> {
 /// An element of sums that `store` adds to, and all that accesses its buffer.
 struct Element<'f> {
     func: &'f Func,
+    uses: &'f Uses,
     store: Op,
     accesses: Vec<Op>,
 }
@@ -130,38 +119,31 @@ struct Element<'f> {
 impl Element<'_> {
     /// Does `condition`, which the element alone decides, hold of each that is read, or of each that is written first?
     fn is_unread_without(&self, condition: Value, of_element: &[Var]) -> bool {
+        let is_load = |op: &Op| self.func.opcode(*op) == tir::LOAD;
+        let (loads, stores): (Vec<Op>, Vec<Op>) = self.accesses.iter().partition(|op| is_load(op));
+        // What only leads to a sum is read by what reads that.
+        let read = loads.iter().filter(|&&load| !stores.iter().any(|&store| self.adds_to(load, store)));
+        let mut written =
+            stores.iter().filter(|&&store| !loads.iter().any(|&load| self.adds_to(load, store))).peekable();
+        let mut holds = |op: &Op| self.holds_at(*op, condition, of_element);
+        read.into_iter().all(&mut holds) || (written.peek().is_some() && written.all(holds))
+    }
+
+    /// Does `store` put back the element of `load` with something added, and nothing else take it?
+    fn adds_to(&self, load: Op, store: Op) -> bool {
         let func = self.func;
-        let adds = |op: Op| func.opcode(op) == tir::STORE && self.reads_its_own(op);
-        // What only leads to a sum is read by that.
-        let of_sums: Vec<Op> =
-            self.accesses.iter().copied().filter(|&op| func.opcode(op) == tir::LOAD && self.is_of_a_sum(op)).collect();
-        let read = self.accesses.iter().filter(|&&op| func.opcode(op) == tir::LOAD && !of_sums.contains(&op));
-        let written = self.accesses.iter().filter(|&&op| func.opcode(op) == tir::STORE && !adds(op));
-        let holds = |op: &Op| self.holds_at(*op, condition, of_element);
-        read.clone().all(holds) || (written.clone().next().is_some() && written.clone().all(holds))
-    }
-
-    /// Does the store `op` put back an element with something added?
-    fn reads_its_own(&self, op: Op) -> bool {
-        let loads = self.accesses.iter().filter(|&&load| self.func.opcode(load) == tir::LOAD);
-        loads.into_iter().any(|&load| self.is_added_by(load, op))
-    }
-
-    fn is_of_a_sum(&self, load: Op) -> bool {
-        let stores = self.accesses.iter().filter(|&&store| self.func.opcode(store) == tir::STORE);
-        stores.into_iter().any(|&store| self.is_added_by(load, store))
-    }
-
-    fn is_added_by(&self, load: Op, store: Op) -> bool {
-        let func = self.func;
-        let [to, from] = [&func.operands(store)[1..func.operands(store).len() - 1], &func.operands(load)[1..]];
-        let mut worklist = vec![*func.operands(store).last().expect("a store has a value")];
-        while let Some(value) = worklist.pop() {
-            let Some(op) = func.def_op(value) else { continue };
+        let (at, value) = (&func.operands(store)[1..], func.operands(store).last());
+        if at.split_last().is_none_or(|(_, to)| *to != func.operands(load)[1..]) {
+            return false;
+        }
+        let (mut worklist, mut seen) = (Vec::from_iter(value.copied()), IndexSet::new());
+        while let Some(op) = worklist.pop().and_then(|value| func.def_op(value)) {
             if op == load {
-                return to == from && Uses::of(func).of_value(value).len() == 1;
+                return func.result(load).is_some_and(|value| self.uses.of_value(value).len() == 1);
             }
-            worklist.extend_from_slice(func.operands(op));
+            if seen.insert(op) {
+                worklist.extend(func.operands(op).iter().filter(|&&value| func.def_op(value).is_some()));
+            }
         }
         false
     }

@@ -1,18 +1,17 @@
 //! The ring of a nest: its buffers, the loop that goes round it, and what stays outside of the roles.
 
+use super::around;
 use super::cluster::{self, Cluster};
 use super::refuse;
-use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{Nest, coordinate, loop_var};
-use crate::analysis::structure::{is_one_armed, runs_in_order};
 use indexmap::IndexSet;
 use tc_dialects::algebra::is_launch;
-use tc_dialects::tir::{Coordinate, LoopKind};
-use tc_dialects::{forms, tir, tma, wgmma};
+use tc_dialects::tir::Coordinate;
+use tc_dialects::{tir, tma, wgmma};
 use tc_ir::effects::{root_buffer, summary};
 use tc_ir::uses::{Use, Uses};
-use tc_ir::walk::{ancestors, is_inside, ops_under};
-use tc_ir::{Def, Func, Op, Region, Value, keys};
+use tc_ir::walk::ops_under;
+use tc_ir::{Func, Op, Region, Value, keys};
 use tc_support::{Diagnostic, counted};
 
 /// The threads of a warp.
@@ -66,7 +65,7 @@ impl Ring {
     }
 }
 
-type Found<T> = Result<T, Box<Diagnostic>>;
+pub(super) type Found<T> = Result<T, Box<Diagnostic>>;
 
 pub(super) fn error(func: &Func, at: Op, text: String, help: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::error("roles", func.asked_location(at), text).help(help.to_string()))
@@ -87,7 +86,7 @@ pub(super) fn find(func: &Func, nest: &Nest, loads: &[Op]) -> Found<Ring> {
         return Err(labelled(func, *found, loads[0], "the others are here"));
     }
     let home = home(func, nest);
-    let (around, n_counted) = around(func, nest, loads[0], home)?;
+    let (around, n_counted) = around::find(func, nest, loads[0], home)?;
     let (slots, n) = slots(func, loads, body)?;
     let (rows, n_rows, lanes, n_lanes) = threads(func, nest, loads[0], home)?;
     let bytes = loads.iter().try_fold(0i64, |sum, &load| sum.checked_add(tma::load_bytes(func, load)?));
@@ -135,139 +134,8 @@ fn home(func: &Func, nest: &Nest) -> Region {
 }
 
 /// Does `op` compute, or end its region, and no more?
-fn is_plain(func: &Func, op: Op) -> bool {
+pub(super) fn is_plain(func: &Func, op: Op) -> bool {
     func.row(op).terminator || summary(func, op).is_pure()
-}
-
-/// The loops in order around the loads, and the conditions between, inside `home`; outermost first. With them the number of
-/// loops from whose variables the bounds of others inside follow, and of those around such a loop.
-fn around(func: &Func, nest: &Nest, load: Op, home: Region) -> Found<(Vec<Op>, usize)> {
-    let mut around: Vec<Op> = Vec::new();
-    for op in ancestors(func, load) {
-        if func.op_regions(op).contains(&home) {
-            break;
-        }
-        around.push(op);
-    }
-    around.reverse();
-    let mut vars: Vec<Value> = Vec::new();
-    let mut n_counted = 0;
-    for (nth, &op) in around.iter().enumerate() {
-        match func.opcode(op) {
-            tir::FOR if runs_in_order(func, op) => {
-                for arg in func.operands(op)[..2].iter().flat_map(|&bound| arguments(func, bound)) {
-                    match vars.iter().position(|&var| var == arg) {
-                        Some(outer) => n_counted = n_counted.max(outer + 1),
-                        None if is_same_for_block(func, nest, arg) => {}
-                        None => {
-                            let text = format!(
-                                "how often this loop runs follows from `{}`, which the producer cannot compute",
-                                func.value_text(arg)
-                            );
-                            let help =
-                                "let the bounds depend on sizes, on blocks, and on loops around that run in order";
-                            return Err(error(func, op, text, help));
-                        }
-                    }
-                }
-                let reads = func.operands(op)[..2].iter().flat_map(|&bound| reads_inside(func, nest, bound));
-                if let Some(read) =
-                    reads.into_iter().find(|&read| !forms::is_global(func, root_buffer(func, func.operand(read, 0))))
-                {
-                    let text =
-                        "how often this loop runs is read from memory that the producer does not share".to_string();
-                    let found = error(func, op, text, "let the bounds depend on sizes, on blocks, and on loops around");
-                    return Err(labelled(func, *found, read, "it is read here"));
-                }
-                vars.push(loop_var(func, op));
-            }
-            tir::IF if is_one_armed(func, op) => {
-                let loops: Vec<Op> = around[..nth].iter().copied().filter(|&op| func.opcode(op) == tir::FOR).collect();
-                if nth + 1 == around.len() {
-                    let text = "a condition stands between this bulk copy and the loop that goes round its ring";
-                    let help = "let all iterations copy, or let the condition stand around that loop";
-                    return Err(error(func, op, text.to_string(), help));
-                }
-                if !refuse::stays_false(func, nest, op, &loops) {
-                    let text = "a bulk copy under a condition that may hold again after it did not";
-                    let help = "let all iterations copy: what lies outside of the tensor is zero";
-                    return Err(error(func, op, text.to_string(), help));
-                }
-            }
-            _ => {
-                let of_threads = is_launch(func, op).then(|| func.value_text(loop_var(func, op)));
-                let beside = || func.ops(home).find(|&other| other != op && !is_plain(func, other));
-                if let (0, Some(var), Some(other)) = (nth, of_threads, beside()) {
-                    let text = format!("a bulk copy inside of the loop `{var}` over threads, beside which this stands");
-                    let found = error(func, other, text, "move it into that loop, or behind it into another kernel");
-                    return Err(labelled(func, *found, op, "the loop over threads"));
-                }
-                let (text, help) = match of_threads {
-                    Some(var) => (
-                        format!("a bulk copy inside of the loop `{var}` over threads, which stands in a loop in order"),
-                        "let loops over threads stand outside of those that run in order: \
-                         `reorder(block, threads, waves, …)`",
-                    ),
-                    None => (
-                        format!("a bulk copy inside of a `{}` that is no loop in order", func.op_name(op)),
-                        "compute the copy in a loop that runs in order",
-                    ),
-                };
-                return Err(error(func, op, text, help));
-            }
-        }
-    }
-    let counted = |&&op: &&Op| func.opcode(op) == tir::FOR && vars[..n_counted].contains(&loop_var(func, op));
-    let n_around = around.iter().rposition(|op| counted(&op)).map_or(0, |nth| nth + 1);
-    if let Some(&condition) = around[..n_around].iter().find(|&&op| func.opcode(op) == tir::IF) {
-        let text = "a condition around a loop whose iterations decide how often the one inside of it runs";
-        let help = "ask it inside of that loop";
-        return Err(error(func, condition, text.to_string(), help));
-    }
-    // The count asks for the bounds of all loops inside at once, also where one of them does not run; and is carried.
-    for (nth, &op) in around.iter().filter(|&&op| func.opcode(op) == tir::FOR).enumerate() {
-        let is_plain = matches!(tir::loop_kind(func, op), Some(LoopKind::Serial | LoopKind::Unroll(_)));
-        let asked = n_counted > 0 && nth >= n_counted;
-        if nth < n_counted && !is_plain {
-            let text = "a loop that is no serial one tells how often one inside of it runs, and would have to count";
-            return Err(error(
-                func,
-                op,
-                text.to_string(),
-                "let the outer loop run in order, one iteration after the other",
-            ));
-        }
-        if asked && !func.operands(op)[..2].iter().all(|&bound| refuse::is_arithmetic(func, nest, bound)) {
-            let text =
-                "how often this loop runs is not told by arithmetic that never fails, and iterations are counted ahead";
-            let help = "let the bounds be sums and products of sizes and loops around, or divide by a literal";
-            return Err(error(func, op, text.to_string(), help));
-        }
-    }
-    Ok((around, n_counted))
-}
-
-/// What is read inside of the nest to compute `value`.
-fn reads_inside(func: &Func, nest: &Nest, value: Value) -> Vec<Op> {
-    let (mut found, mut worklist) = (Vec::new(), vec![value]);
-    while let Some(value) = worklist.pop() {
-        let Some(def) = func.def_op(value).filter(|&def| is_inside(func, def, nest.op)) else { continue };
-        if func.opcode(def) == tir::LOAD {
-            found.push(def);
-        }
-        worklist.extend_from_slice(func.operands(def));
-    }
-    found
-}
-
-/// Is the argument `arg` of a region one of no loop inside the nest, or the coordinate of a block?
-pub(super) fn is_same_for_block(func: &Func, nest: &Nest, arg: Value) -> bool {
-    let Def::Arg(region, _) = func.def(arg) else { return false };
-    let owner = func.region_parent(region);
-    owner.is_none_or(|op| {
-        let is_inside = op == nest.op || is_inside(func, op, nest.op);
-        !is_inside || coordinate(func, op).is_some_and(|of| !of.is_thread())
-    })
 }
 
 /// The buffers that the loads fill, and the number of slots.

@@ -91,6 +91,7 @@
 //! PTX ISA 8.7, "mbarrier" and "setmaxnreg". Roles and rings: CUTLASS 3, "Efficient GEMM in CUDA", warp specialization;
 //! Bauer, Cook, Khailany 2011, "CudaDMA".
 
+mod around;
 mod channel;
 mod cluster;
 mod consumer;

@@ -1,16 +1,14 @@
 //! What keeps a nest from being divided into a producer and consumers.
 
-use super::find::{error, is_same_for_block, labelled};
-use crate::analysis::invariant::{arguments, runs_anywhere};
-use crate::analysis::launch::{Nest, launch_var, loop_var};
+use super::find::{error, labelled};
+use crate::analysis::invariant::arguments;
+use crate::analysis::launch::{Nest, launch_var};
 use indexmap::IndexSet;
-use tc_arith::Expr;
-use tc_dialects::algebra::Algebra;
 use tc_dialects::scope::Scope;
 use tc_dialects::threads::{begins_bulk_copy, begins_copy, is_of_warpgroup, is_reduction};
 use tc_dialects::tir::Coordinate;
 use tc_dialects::update::is_update;
-use tc_dialects::{arith, forms, tir, tma, wgmma};
+use tc_dialects::{forms, tir, tma, wgmma};
 use tc_ir::effects::{accesses, root_buffer, summary};
 use tc_ir::walk::is_inside;
 use tc_ir::{Def, Func, Op, Region, Value};
@@ -147,68 +145,4 @@ fn coordinates(func: &Func, nest: &Nest, load: Op) -> Result<(), Box<Diagnostic>
         }
     }
     Ok(())
-}
-
-/// Does the condition of `op` stay false, through the iterations of the loops around it in their order, once it is? That is
-/// known of what is the same for the block, and in one loop of sums compared by `<` that grow with its variable.
-pub(super) fn stays_false(func: &Func, nest: &Nest, op: Op, loops: &[Op]) -> bool {
-    let condition = func.operand(op, 0);
-    let is_same = |value: Value| is_arithmetic(func, nest, value) && is_of_block(func, nest, value);
-    if is_same(condition) {
-        return true;
-    }
-    let &[loop_op] = loops else { return false };
-    let mut algebra = Algebra::of_func(func);
-    algebra.enter_place(func, op);
-    let var = Algebra::var(loop_var(func, loop_op));
-    let mut worklist = vec![condition];
-    while let Some(condition) = worklist.pop() {
-        if is_same(condition) {
-            continue;
-        }
-        let Some(def) = func.def_op(condition) else { return false };
-        let operands = func.operands(def);
-        match func.opcode(def) {
-            arith::LIKELY | arith::AND => worklist.extend_from_slice(operands),
-            arith::CMP => {
-                let predicate = func.word_of(def, tc_ir::keys::PREDICATE).unwrap_or("");
-                let (lesser, greater) = match predicate {
-                    "lt" | "le" => (operands[0], operands[1]),
-                    "gt" | "ge" => (operands[1], operands[0]),
-                    _ => return false,
-                };
-                let (lesser, greater) = (algebra.expr(func, lesser), algebra.expr(func, greater));
-                let difference: Expr = algebra.analyzer.pool.sub(lesser, greater);
-                let Some(form) = algebra.analyzer.linear(difference, &[var]) else { return false };
-                if algebra.analyzer.pool.as_const(form.coeffs[0]).is_none_or(|coeff| coeff < 0) {
-                    return false;
-                }
-                // What the algebra does not look through may follow the loop.
-                let left = algebra.analyzer.pool.vars(form.constant).to_vec();
-                if !left.into_iter().all(|var| is_same(Algebra::value(var))) {
-                    return false;
-                }
-            }
-            _ => return false,
-        }
-    }
-    true
-}
-
-/// Is `value` computed by arithmetic alone, inside of the nest?
-pub(super) fn is_arithmetic(func: &Func, nest: &Nest, value: Value) -> bool {
-    let mut worklist = vec![value];
-    while let Some(value) = worklist.pop() {
-        let Some(def) = func.def_op(value).filter(|&def| is_inside(func, def, nest.op)) else { continue };
-        if !runs_anywhere(func, def) || !func.op_regions(def).is_empty() {
-            return false;
-        }
-        worklist.extend_from_slice(func.operands(def));
-    }
-    true
-}
-
-/// Is `value` the same in all iterations and for all threads of a block?
-fn is_of_block(func: &Func, nest: &Nest, value: Value) -> bool {
-    arguments(func, value).into_iter().all(|arg| is_same_for_block(func, nest, arg))
 }
