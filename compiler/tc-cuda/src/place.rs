@@ -4,9 +4,9 @@
 
 use crate::expr::{self, Expr, prec};
 use crate::kernel::Kernel;
-use tc_dialects::arith;
 use tc_ir::Value;
 use tc_ir::attrs::BinOp;
+use tc_kernel::access::numbers_apart;
 use tc_kernel::place::{buffer_of, references};
 
 impl Kernel<'_> {
@@ -55,32 +55,10 @@ impl Kernel<'_> {
     /// `&AS[i + 16]`. Places that differ by such a number alone have one address.
     pub(crate) fn address_apart(&mut self, place: Value) -> (Expr, i64) {
         let mut indices = self.indices(place);
-        let mut ahead = 0;
-        for index in &mut indices {
-            while let Some((base, number)) = self.added(*index) {
-                ahead += number;
-                *index = base;
-            }
-        }
-        indices.retain(|&index| match self.bare_int(index) {
-            Some(number) => {
-                ahead += number;
-                false
-            }
-            None => true,
-        });
+        let is_known = |base| self.name_of(base).is_some();
+        let ahead = numbers_apart(self.func, &mut indices, is_known, |index| self.bare_int(index));
         let position = self.sum(&indices);
         (self.address_of(place, position), ahead)
-    }
-
-    /// Of `base + number` the two, where `base` has a name here.
-    fn added(&self, index: Value) -> Option<(Value, i64)> {
-        let func = self.func;
-        let op = func.def_op(index).filter(|&op| func.opcode(op) == arith::ADD)?;
-        let &[left, right] = func.operands(op) else { return None };
-        let [number, base] = if func.const_int(left).is_some() { [left, right] } else { [right, left] };
-        let number = func.const_int(number)?;
-        (number >= 0 && self.name_of(base).is_some()).then_some((base, number))
     }
 
     fn address_of(&mut self, place: Value, position: Option<Expr>) -> Expr {

@@ -3,6 +3,33 @@
 use tc_dialects::{arith, tir};
 use tc_ir::{Func, Op, Scalar, Type, TypeData, Value, keys};
 
+/// Takes numbers that are added out of `indices`, whose sum is a position, and gives their sum: 16 of `i + 16`. Places that
+/// differ by such a number alone are told by the same indices. `number` gives that of a literal, and `is_known` tells which
+/// values the text can name.
+pub fn numbers_apart(
+    func: &Func,
+    indices: &mut Vec<Value>,
+    is_known: impl Fn(Value) -> bool,
+    number: impl Fn(Value) -> Option<i64>,
+) -> i64 {
+    let added = |index: Value| {
+        let op = func.def_op(index).filter(|&op| func.opcode(op) == arith::ADD)?;
+        let &[left, right] = func.operands(op) else { return None };
+        let [number, base] = if func.const_int(left).is_some() { [left, right] } else { [right, left] };
+        let number = func.const_int(number)?;
+        (number >= 0 && is_known(base)).then_some((base, number))
+    };
+    let mut ahead = 0;
+    for index in indices.iter_mut() {
+        while let Some((base, number)) = added(*index) {
+            ahead += number;
+            *index = base;
+        }
+    }
+    indices.retain(|&index| number(index).map(|number| ahead += number).is_none());
+    ahead
+}
+
 /// The form of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {

@@ -9,10 +9,10 @@ use crate::kernel::Kernel;
 use crate::types;
 use std::rc::Rc;
 use tc_dialects::scope::Scope;
-use tc_dialects::{arith, tir};
+use tc_dialects::tir;
 use tc_ir::effects::root_buffer;
 use tc_ir::{AttrData, Elem, Func, Op, Scalar, TypeData, Value};
-use tc_kernel::access::{alignment, element};
+use tc_kernel::access::{alignment, element, numbers_apart};
 use tc_kernel::bulk::is_barriers;
 use tc_kernel::facts::{self, declared_alignment, n_elements, scope_name};
 use tc_kernel::place::{buffer_of, references};
@@ -322,33 +322,10 @@ impl Kernel<'_> {
         let func = self.func;
         let memory = self.memory(buffer_of(func, place));
         let mut indices = self.indices_of(place);
-        let mut ahead = 0;
-        for index in &mut indices {
-            while let Some((base, number)) = self.added(*index) {
-                ahead += number;
-                *index = base;
-            }
-        }
-        indices.retain(|&index| match func.const_int(index) {
-            Some(number) => {
-                ahead += number;
-                false
-            }
-            None => true,
-        });
+        let is_known = |base: Value| self.name_of(base).is_some() || self.indices[base.as_u32() as usize].is_some();
+        let ahead = numbers_apart(func, &mut indices, is_known, |index| func.const_int(index));
         let index = self.sum_of(&indices, memory.elem);
         (memory, index, ahead)
-    }
-
-    /// Of `base + number` the two, where `base` has a name here.
-    fn added(&self, index: Value) -> Option<(Value, i64)> {
-        let func = self.func;
-        let op = func.def_op(index).filter(|&op| func.opcode(op) == arith::ADD)?;
-        let &[left, right] = func.operands(op) else { return None };
-        let [number, base] = if func.const_int(left).is_some() { [left, right] } else { [right, left] };
-        let number = func.const_int(number)?;
-        let is_known = self.name_of(base).is_some() || self.indices[base.as_u32() as usize].is_some();
-        (number >= 0 && is_known).then_some((base, number))
     }
 
     /// The indices of the references that `place` goes through, whose sum is its position.
