@@ -89,6 +89,7 @@ known_keys! {
     B_DESCRIPTOR = "b_descriptor",
     NAMED = "named",
     A_ROWS = "a_rows",
+    PIECES = "pieces",
 }
 
 /// The name `text`, if it is one that has the same number in every function.

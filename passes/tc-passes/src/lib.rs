@@ -40,6 +40,7 @@ pub mod schedule;
 pub mod simplify;
 pub mod software_pipeline;
 pub mod split_host_device;
+pub mod spread_stores;
 pub mod storage_flatten;
 pub mod table;
 pub mod tensorize_to_wmma;

@@ -10,8 +10,8 @@ use crate::{
     inject_async_copy, inject_bulk_copy, inject_bulk_sync, inject_virtual_thread, inject_wgmma_sync, inline,
     inline_schedule_calls, legalize_arith, legalize_dtype, loop_partition, lower_intrin, lower_thread_allreduce,
     merge_shared_memory, narrow_index, overlap_launches, remove_no_op, schedule, simplify, software_pipeline,
-    split_host_device, storage_flatten, tensorize_to_wmma, thread_sync, unify_launch, unroll_loop, vectorize_loop,
-    verify_gpu_limits, verify_memory, warp_specialize,
+    split_host_device, spread_stores, storage_flatten, tensorize_to_wmma, thread_sync, unify_launch, unroll_loop,
+    vectorize_loop, verify_gpu_limits, verify_memory, warp_specialize,
 };
 use tc_pass::pipeline::quote_value;
 use tc_pass::{OptionError, PassInfo, PipelineInfo, PipelineStep, RawOption};
@@ -55,6 +55,7 @@ pub static PASSES: &[&PassInfo] = &[
     &inject_wgmma_sync::INFO,
     &inject_bulk_sync::INFO,
     &warp_specialize::INFO,
+    &spread_stores::INFO,
     &lower_thread_allreduce::INFO,
     &thread_sync::INFO,
     &unify_launch::INFO,
@@ -185,6 +186,10 @@ pub fn cuda(raw: &[RawOption]) -> Result<Vec<PipelineStep>, OptionError> {
         PipelineStep::new(
             on("warp-specialize"),
             "While a buffer's alloc still tells which loop it is filled in; what software-pipeline gets is copied by threads.",
+        ),
+        PipelineStep::new(
+            on("spread-stores"),
+            "Once each role has its loops: the steps of one are what pieces of its results go in.",
         ),
         PipelineStep::new(
             on("software-pipeline"),

@@ -164,7 +164,7 @@ tc_ir::dialect! {
     { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("pipeline"), verify: Some(verify::pipeline) }
 
     /// Fills a stage's buffer by bulk copies, with the 16-byte pieces of rows of `swizzle` bytes mixed.
-    BulkCopy BULK_COPY "bulk_copy" (stage: value, swizzle: value key opt)
+    BulkCopy BULK_COPY "bulk_copy" (stage: value, swizzle: value key opt, pieces: value key opt)
     { context: Context::Sched, effect: Effect::UNKNOWN, short: Some("bulk_copy"), verify: Some(verify::stage_and_numbers) }
 
     /// Makes a reduction axis a data axis of a new stage, which the old one then reduces.

@@ -13,9 +13,9 @@ use tc_ir::opdef::Effect;
 use tc_ir::opdef::Results;
 
 pub use verify::{
-    MAX_BOX, MAX_RANK, MAX_STEP, SWIZZLED_ROWS, align_of_box, box_extents, box_steps, fills_slots, is_async, is_copy,
-    is_map, is_multicast, is_of_reads, load_barrier, load_bytes, map_of, sides, swizzle_bytes, swizzle_mixes,
-    unfit_box, writes_tensor,
+    MAX_BOX, MAX_PIECES, MAX_RANK, MAX_STEP, SWIZZLED_ROWS, align_of_box, box_extents, box_steps, fills_slots,
+    is_async, is_copy, is_map, is_multicast, is_of_reads, load_barrier, load_bytes, map_of, sides, swizzle_bytes,
+    swizzle_mixes, unfit_box, writes_tensor,
 };
 
 /// Of one thread, but nothing that accesses memory moves across it.
@@ -36,12 +36,12 @@ tc_ir::dialect! {
     Load LOAD "load" (to: place(Write), from: place(Read), barrier: value key opt, multicast: any key opt)
     { effect: BEGINS, verify: Some(verify::load) }
 
-    /// Copies as many elements of shared memory that lie side by side to a box of a tensor map. Without `background` all threads that differ in threadIdx.x alone come to it together; what they wrote before is copied, once, before they go on. With it, each thread that comes to it begins a copy; until its group is waited for, what is copied from may not be written, and what is copied to be neither read nor written.
-    Store STORE "store" (to: place(Write), from: place(Read), background: any key opt)
+    /// Copies as many elements of shared memory that lie side by side to a box of a tensor map. Without `background` all threads that differ in threadIdx.x alone come to it together; what they wrote before is copied, once, before they go on. With it, each thread that comes to it begins a copy; until its group is waited for, what is copied from may not be written, and what is copied to be neither read nor written. With `pieces = n` the pass `spread-stores` may make it `n` copies, one after the other.
+    Store STORE "store" (to: place(Write), from: place(Read), background: any key opt, pieces: int key opt)
     { effect: BEGINS, verify: Some(verify::store) }
 
     /// Combines as many elements of shared memory that lie side by side with a box of a tensor map, each of them atomically, as `kind` says: `add`, `min`, `max`, `and`, `or`, `xor`. All else is as of `store`. It is no race with other updates of the same kind, as numbers of the same type, and not ordered with them; sums of floats are rounded in any order.
-    Reduce REDUCE "reduce" (to: place(ReadWrite), from: place(Read), kind: word key, background: any key opt)
+    Reduce REDUCE "reduce" (to: place(ReadWrite), from: place(Read), kind: word key, background: any key opt, pieces: int key opt)
     { effect: BEGINS, verify: Some(verify::reduce) }
 
     /// Makes one group of the copies to tensors that the thread has begun since the last group.

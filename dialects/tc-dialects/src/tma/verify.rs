@@ -27,6 +27,9 @@ const ALIGN_OF_PLAIN: i64 = 128;
 /// The most groups of copies that may stay outstanding.
 const MAX_PENDING: i64 = 7;
 
+/// The most pieces that a box, or what of a buffer a warpgroup copies, goes in.
+pub const MAX_PIECES: i64 = 256;
+
 /// Bytes: what a row of a box, and the strides of a tensor, are multiples of.
 const GRAIN: i64 = 16;
 
@@ -297,6 +300,10 @@ pub(super) fn load(func: &Func, op: Op, found: &mut Diagnostics) {
 pub(super) fn store(func: &Func, op: Op, found: &mut Diagnostics) {
     copy(func, op, found);
     yes_or_no(func, op, keys::BACKGROUND, found);
+    if let Some(pieces) = func.int_of(op, keys::PIECES).filter(|pieces| !(1..=MAX_PIECES).contains(pieces)) {
+        let text = format!("a box goes in 1 to {MAX_PIECES} pieces, not {pieces}");
+        found.push(error(func, op, "pieces", text).help("write `pieces = 8`, or leave it out"));
+    }
 }
 
 pub(super) fn reduce(func: &Func, op: Op, found: &mut Diagnostics) {

@@ -3,6 +3,7 @@
 use super::invariant::arguments;
 use tc_dialects::algebra::{const_extent, is_launch};
 use tc_dialects::tir::{self, Coordinate, LoopKind};
+use tc_dialects::{arith, wgmma};
 use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{AttrData, Builder, Func, Op, Region, Value, keys};
 use tc_pass::Analysis;
@@ -156,4 +157,18 @@ pub(crate) fn build_launch(b: &mut Builder<'_>, of: Coordinate, extent: i64, nam
     let region = b.func.op_regions(loop_op)[0];
     let ty = b.func.index_ty();
     (region, b.arg(region, ty, Some(name)))
+}
+
+/// What `build` builds is done by the first thread of a warpgroup; gives where that stands.
+pub(crate) fn by_first_thread(b: &mut Builder<'_>, build: impl FnOnce(&mut Builder<'_>)) -> Region {
+    let (body, lane) = build_launch(b, Coordinate::ThreadX, wgmma::WARPGROUP, "tx");
+    let mut region = body;
+    b.within(body, |b| {
+        let (zero, equal) = (b.index(0), b.func.word_attr("eq"));
+        let is_first = b.value(arith::CMP, &[lane, zero], &[(keys::PREDICATE, equal)]);
+        let branch = tir::If::build(b, is_first, &[], &[]);
+        region = b.func.op_regions(branch)[0];
+        b.within(region, build);
+    });
+    region
 }

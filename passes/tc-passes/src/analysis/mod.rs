@@ -1,6 +1,7 @@
 //! Facts that several passes ask for. A pass never imports another pass; what they share stands here.
 
 pub(crate) mod access;
+pub(crate) mod carried;
 pub(crate) mod condition;
 pub(crate) mod copied;
 pub(crate) mod dead;

@@ -74,7 +74,7 @@ fn lay_out(func: &mut Func, copy: &Copy) {
     let align = func.int_of(copy.alloc, keys::ALIGN).unwrap_or(1).max(tma::align_of_box(copy.swizzle));
     let mut entries = vec![(keys::ALIGN, func.int_attr(align))];
     let others = func.entries(func.op_attrs(copy.alloc)).iter();
-    entries.extend(others.filter(|(key, _)| !matches!(*key, keys::BULK | keys::BULK_OUT | keys::ALIGN)));
+    entries.extend(others.filter(|(key, _)| !matches!(*key, keys::BULK | keys::BULK_OUT | keys::PIECES | keys::ALIGN)));
     let mut attrs = func.dict(&entries);
     if copy.panel != copy.extents.last().copied().unwrap_or(1) {
         let panel = func.int_attr(copy.panel);
@@ -92,10 +92,8 @@ fn lay_out(func: &mut Func, copy: &Copy) {
 
 /// The copies, before the nest.
 fn move_boxes(func: &mut Func, copy: &mut Copy, map: Value) -> u64 {
-    let sides = copy.box_extents();
+    let (sides, [n_apart, parts, n_panels]) = (copy.box_extents(), copy.n_boxes());
     let last = sides.len() - 1;
-    let parts = if last > 0 { copy.sides[0] / copy.rows } else { 1 };
-    let (n_apart, n_panels) = (copy.apart.map_or(1, |dim| copy.sides[dim]), copy.sides[last] / copy.panel);
     for one in 0..n_apart {
         for part in 0..parts {
             for panel in 0..n_panels {
@@ -129,7 +127,10 @@ fn move_box(func: &mut Func, copy: &mut Copy, map: Value, offsets: &[i64]) {
             let operands = [OperandSegment::One(shared), OperandSegment::One(boxed), OperandSegment::Many(&[])];
             b.build_segments(tma::LOAD, &operands, &[], &[]);
         }
-        Way::Out => drop(tma::Store::build(&mut b, boxed, shared, &[], &[])),
+        Way::Out => {
+            let pieces = copy.pieces.map(|pieces| (keys::PIECES, b.func.int_attr(pieces)));
+            tma::Store::build(&mut b, boxed, shared, pieces.as_slice(), &[]);
+        }
     }
 }
 

@@ -53,6 +53,8 @@ pub(super) struct Copy {
     pub(super) panel: i64,
     /// The elements of the first dimension of the tensor that one copy moves.
     pub(super) rows: i64,
+    /// In how many pieces each copy may go, where it is asked for.
+    pub(super) pieces: Option<i64>,
 }
 
 /// Which way a copy goes.
@@ -94,6 +96,13 @@ impl Way {
 }
 
 impl Copy {
+    /// How many copies there are, by what divides them: elements that lie apart, rows of the first dimension, panels.
+    pub(super) fn n_boxes(&self) -> [i64; 3] {
+        let Some((last, _)) = self.sides.split_last() else { return [1; 3] };
+        let parts = if self.sides.len() > 1 { self.sides[0] / self.rows } else { 1 };
+        [self.apart.map_or(1, |dim| self.sides[dim]), parts, last / self.panel]
+    }
+
     /// The extents of the box of one copy.
     pub(super) fn box_extents(&self) -> Vec<i64> {
         let mut sides = self.sides.clone();
@@ -256,7 +265,9 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
         swizzle,
         panel,
         rows,
+        pieces: None,
     };
+    let copy = Copy { pieces: pieces(func, &copy)?, ..copy };
     let fit = unfit_box(&copy.box_extents(), &copy.steps, elem, (swizzle > 0).then_some(swizzle));
     if let Some((text, help)) = fit {
         let verb = if way == Way::In { "fill" } else { "take" };
@@ -264,6 +275,23 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
     }
     layout::strides(func, tensor, elem).map_err(|(text, help)| refuse(alloc, text, &help))?;
     Ok(copy)
+}
+
+/// In how many pieces each of the copies goes, all of them in as many as the alloc asks for.
+fn pieces(func: &Func, copy: &Copy) -> Found<Option<i64>> {
+    let Some(wanted) = func.int_of(copy.alloc, keys::PIECES) else { return Ok(None) };
+    let n_boxes: i64 = copy.n_boxes().iter().product();
+    if wanted < n_boxes || wanted % n_boxes != 0 {
+        let text = format!(
+            "`{}` is copied as {}, which {} do not divide",
+            func.value_text(copy.buffer),
+            counted(n_boxes.unsigned_abs() as usize, "box"),
+            counted(wanted.unsigned_abs() as usize, "piece")
+        );
+        let help = format!("let it go in a multiple of {n_boxes} pieces");
+        return Err(error(func, copy.alloc, copy.alloc, text, &help));
+    }
+    Ok(Some(wanted / n_boxes))
 }
 
 /// The one statement that fills the buffer, and what it copies.

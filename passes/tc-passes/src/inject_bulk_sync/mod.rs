@@ -76,16 +76,16 @@
 mod disjoint;
 
 use crate::analysis::fold;
-use crate::analysis::launch::{LaunchNests, Nest, build_launch, coordinate, launch_var, loop_var};
+use crate::analysis::launch::{LaunchNests, Nest, by_first_thread, coordinate, launch_var, loop_var};
 use crate::analysis::structure::run_once;
 use indexmap::IndexSet;
 use tc_dialects::algebra::is_launch;
 use tc_dialects::tir::Coordinate;
 use tc_dialects::update::{self, UpdateClass};
-use tc_dialects::{arith, forms, gpu, tir, tma, wgmma};
+use tc_dialects::{forms, gpu, tir, tma, wgmma};
 use tc_ir::effects::{accesses, root_buffer, summary};
 use tc_ir::walk::{all_ops, ancestors};
-use tc_ir::{AttrData, Builder, Func, Op, Region, Rewriter, Value, keys};
+use tc_ir::{AttrData, Builder, Func, Op, Rewriter, Value, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 use tc_support::Diagnostic;
 
@@ -302,14 +302,14 @@ fn order(func: &mut Func, run: &Run) {
     if let Some(writer) = run.writer.filter(|_| repeats) {
         let mut b = Builder::before(func, writer);
         // Where a box may be written again, it has to be written before.
-        by_first(&mut b, |b| wait(b, run.disjoint));
+        by_first_thread(&mut b, |b| wait(b, run.disjoint));
         barrier(&mut b);
     }
     let mut b = Builder::before(func, first);
     tma::Fence::build(&mut b, &[], &[]);
     barrier(&mut b);
     let last = run.stores.last().copied().unwrap_or(first);
-    let region = by_first(&mut Builder::after(func, last), |_| {});
+    let region = by_first_thread(&mut Builder::after(func, last), |_| {});
     let background = func.attr(AttrData::Bool(true));
     for &store in &run.stores {
         let mut rw = Rewriter::new(func);
@@ -319,7 +319,7 @@ fn order(func: &mut Func, run: &Run) {
     tma::CommitStores::build(&mut Builder::at_end(func, region), &[], &[]);
     let after =
         if repeats { run.outermost } else { func.region_parent(region).map_or(first, |branch| outer(func, branch)) };
-    by_first(&mut Builder::after(func, after), |b| wait(b, true));
+    by_first_thread(&mut Builder::after(func, after), |b| wait(b, true));
 }
 
 /// The launch loop around a branch of the first thread.
@@ -340,18 +340,4 @@ fn wait(b: &mut Builder<'_>, read: bool) {
         attrs.push((keys::READ, b.func.attr(AttrData::Bool(true))));
     }
     tma::WaitStores::build(b, &attrs, &[]);
-}
-
-/// What `build` builds is done by the first thread of a warpgroup; gives where that stands.
-fn by_first(b: &mut Builder<'_>, build: impl FnOnce(&mut Builder<'_>)) -> Region {
-    let (body, lane) = build_launch(b, Coordinate::ThreadX, wgmma::WARPGROUP, "tx");
-    let mut region = body;
-    b.within(body, |b| {
-        let (zero, equal) = (b.index(0), b.func.word_attr("eq"));
-        let is_first = b.value(arith::CMP, &[lane, zero], &[(keys::PREDICATE, equal)]);
-        let branch = tir::If::build(b, is_first, &[], &[]);
-        region = b.func.op_regions(branch)[0];
-        b.within(region, build);
-    });
-    region
 }

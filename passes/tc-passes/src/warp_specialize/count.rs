@@ -6,11 +6,15 @@
 
 use super::find::Ring;
 use super::producer::compute;
+use crate::analysis::carried::{carry_more, hand_on};
 use crate::analysis::launch::loop_var;
 use crate::analysis::tiles::as_index;
-use tc_dialects::{arith, tir};
+use tc_dialects::arith;
 use tc_ir::clone::ValueMap;
-use tc_ir::{Builder, Elem, Func, Op, Region, Rewriter, Value, keys};
+use tc_ir::{Builder, Elem, Func, Op, Value, keys};
+
+/// What the count is called.
+pub(super) const TURNS: &str = "turns";
 
 /// The number of the iteration through `loops`, the first of which begins with number `before`; `var` gives the variable of
 /// each, and `there` what a bound is in the role at hand.
@@ -75,65 +79,24 @@ pub(super) fn after(b: &mut Builder<'_>, ring: &Ring, before: Value, map: &Value
     b.value(arith::MOD, &[after, cycle], &[])
 }
 
-/// Gives `region`, of a loop that carries a count, arguments like those of `old`, and the count, which comes last.
-pub(super) fn arguments(b: &mut Builder<'_>, region: Region, old: &[Value]) -> Vec<Value> {
-    let like = |b: &mut Builder<'_>, old: Value| {
-        let (ty, name) = (b.func.value_type(old), b.func.value_name(old));
-        let arg = b.arg(region, ty, None);
-        b.func.set_value_name(arg, name);
-        arg
-    };
-    let mut args: Vec<Value> = old.iter().map(|&old| like(b, old)).collect();
-    let ty = b.func.index_ty();
-    args.push(b.arg(region, ty, Some("turns")));
-    args
-}
-
 /// Lets the consumers' outer loops carry the count, and puts the loops that do so into `ring`; gives the count in the innermost
 /// of them.
 pub(super) fn carry(func: &mut Func, ring: &mut Ring) -> Option<Value> {
     let mut before: Option<Value> = None;
     let mut made: Vec<(Op, Value)> = Vec::new();
     for old in ring.loops(func)[..ring.n_counted].to_vec() {
-        let mut b = Builder::before(func, old);
-        let mut operands = b.func.operands(old)[2..].to_vec();
-        operands.push(before.unwrap_or_else(|| b.index(0)));
-        let types: Vec<_> = operands.iter().map(|&value| b.func.value_type(value)).collect();
-        let (lo, hi, attrs) = (b.func.operand(old, 0), b.func.operand(old, 1), b.func.op_attrs(old));
-        let new = tir::For::build(&mut b, lo, hi, &operands, &[], &types);
-        let region = b.func.op_regions(new)[0];
-        let body = b.func.op_regions(old)[0];
-        let old_args = b.func.region_args(body).to_vec();
-        let args = arguments(&mut b, region, &old_args);
-        let results: Vec<Value> = func.results(new).collect();
-        let mut rw = Rewriter::new(func);
-        rw.set_attrs(new, attrs);
-        old_args.into_iter().zip(&args).for_each(|(old, &new)| rw.replace_value(old, new));
-        for op in rw.func().ops(body).collect::<Vec<Op>>() {
-            rw.move_to_end(op, region);
-        }
-        rw.replace_op(old, &results[..results.len() - 1]);
-        drop(rw);
+        let init = before.unwrap_or_else(|| Builder::before(func, old).index(0));
+        let new = carry_more(func, old, &[(init, TURNS)]);
         ring.around.iter_mut().filter(|op| **op == old).for_each(|op| *op = new);
-        before = args.last().copied();
-        made.push((new, results[results.len() - 1]));
+        before = func.region_args(func.op_regions(new)[0]).last().copied();
+        made.extend(func.results(new).last().map(|result| (new, result)));
     }
     let count = before?;
     let innermost = ring.loops(func)[ring.n_counted - 1];
     let body = func.op_regions(innermost)[0];
     let mut next = after(&mut Builder::at_start(func, body), ring, count, &ValueMap::default());
     for (op, result) in made.into_iter().rev() {
-        let region = func.op_regions(op)[0];
-        match func.terminator(region) {
-            Some(end) => {
-                let mut values = func.operands(end).to_vec();
-                values.push(next);
-                Rewriter::new(func).set_operands(end, &values);
-            }
-            None => {
-                tir::Yield::build(&mut Builder::at_end(func, region), &[next], &[], &[]);
-            }
-        }
+        hand_on(func, op, &[next]);
         next = result;
     }
     Some(count)

@@ -75,9 +75,12 @@ fn counting(
     let made = tir::For::build(b, lo, hi, &[before], &[], &[ty]);
     let region = b.func.op_regions(made)[0];
     let old = loop_var(b.func, op);
-    let args = count::arguments(b, region, &[old]);
-    let (mut inner, count) = (map.clone(), args[1]);
-    inner.insert(old, args[0]);
+    let (var_ty, name) = (b.func.value_type(old), b.func.value_name(old));
+    let var = b.arg(region, var_ty, None);
+    b.func.set_value_name(var, name);
+    let count = b.arg(region, ty, Some(count::TURNS));
+    let mut inner = map.clone();
+    inner.insert(old, var);
     b.within(region, |b| {
         let is_innermost = nth + 1 == ring.n_counted;
         let total = is_innermost.then(|| count::after(b, ring, count, &inner));

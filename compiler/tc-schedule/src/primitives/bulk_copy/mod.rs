@@ -2,7 +2,7 @@
 //!
 //! # Arguments
 //!
-//! `bulk_copy(STAGE, swizzle = w)`: the stage is a copy (`cache_read`) of a tensor into shared memory, or what `cache_write`
+//! `bulk_copy(STAGE, swizzle = w, pieces = n)`: the stage is a copy (`cache_read`) of a tensor into shared memory, or what `cache_write`
 //! leaves in shared memory of a result, which is then copied to its tensor. Its buffer lies in rows of `w` bytes (32, 64 or 128), whose 16-byte pieces the copy engine mixes so that eight rows below each other fall
 //! into different banks; this is also how `wgmma` products read their factors. A dimension longer than a row is divided
 //! into panels that follow each other. Rows of the stage that are shorter than `w`, and lie side by side in the tensor too, are
@@ -14,6 +14,9 @@
 //! the pass `warp-specialize` gives the copies warps of their own, and derives all barriers. Threads fill what a
 //! `cache_write` leaves, so its own loops are bound as others are; `inject-bulk-sync` orders the two.
 //!
+//! A copy engine works on one copy after the other, and products of the next tile wait for their factors meanwhile. Where a block
+//! computes several tiles, what a warpgroup copies with `pieces = n` goes in `n` pieces, one in each step of the next tile.
+//!
 //! # Legality
 //!
 //! - The stage is made by `cache_read` or `cache_write`, and no directive swizzles its buffer or pads its rows: `bulk_copy`
@@ -21,12 +24,14 @@
 //!   stays one box.
 //! - No loop that copies is bound, vectorized, unrolled or tensorized: those of a `cache_read`, and those of the result
 //!   inside of where a `cache_write` is computed. This and the next point are checked at the end of the schedule.
+//! - Only what is copied to a tensor goes in pieces, 1 to 256 of them.
 //! - The stage is in shared memory, inside a kernel, and copies a tensor of global memory unchanged, or one that a stage
 //!   with `inline` pads by zeros, or is copied to such a tensor.
 //!
 //! The pass `inject-bulk-copy` checks the box: at most 5 dimensions of at most 256 elements, each, every second and up to
 //! every eighth of the tensor's, rows and strides that are multiples of 16 bytes, zeros outside of the tensor alone, the
-//! same box for all threads of a block. Targets before sm_90 lack bulk copies.
+//! same box for all threads of a block; `spread-stores` that the box can be cut into the pieces, and that there are steps for
+//! them. Targets before sm_90 lack bulk copies.
 //!
 //! # Rewrite
 //!
@@ -48,6 +53,7 @@ use crate::check::Check;
 use crate::directive::{Cx, Done, Item};
 use crate::graph::{Graph, Source, StageId};
 use tc_dialects::sched::BulkCopy;
+use tc_dialects::tma::MAX_PIECES;
 use tc_ir::{Attr, Func, Loc, Name, keys};
 
 /// How a stage that bulk copies fill or read is swizzled, and the directive that says so.
@@ -57,13 +63,15 @@ pub(crate) struct CopiedInBulk {
     is_result: bool,
     /// The bytes of a row whose pieces are mixed; `None` where the pass chooses.
     width: Option<i64>,
+    /// In how many pieces a warpgroup's part leaves; `None` as a whole.
+    pieces: Option<i64>,
     loc: Loc,
 }
 
 impl Primitive for BulkCopy {
-    type Legal = (StageId, Option<i64>, bool);
+    type Legal = (StageId, CopiedInBulk);
 
-    fn legality(cx: &Cx<'_>) -> Done<(StageId, Option<i64>, bool)> {
+    fn legality(cx: &Cx<'_>) -> Done<(StageId, CopiedInBulk)> {
         let stage = cx.computed(cx.operand(0))?;
         let data = &cx.graph[stage];
         let is_read = data.source == Source::Copy && !data.output;
@@ -89,12 +97,22 @@ impl Primitive for BulkCopy {
             let text = format!("rows of 32, 64 or 128 bytes are swizzled, or none with 0, but not of {width}");
             return Err(cx.wrong_number(text).help("take `swizzle = 128` where rows have that many bytes").into());
         }
-        Ok((stage, width, is_result))
+        let pieces = cx.param(2).map(|pieces| cx.int(pieces)).transpose()?;
+        if let Some(pieces) = pieces {
+            if !is_result {
+                let text = format!("`{}` is read, and only what is copied to a tensor leaves in pieces", data.name);
+                return Err(cx.error("pieces", text).help("leave out `pieces`").into());
+            }
+            if !(1..=MAX_PIECES).contains(&pieces) {
+                let text = format!("a tile leaves in 1 to {MAX_PIECES} pieces, not {pieces}");
+                return Err(cx.wrong_number(text).help("take `pieces = 8`, or leave it out").into());
+            }
+        }
+        Ok((stage, CopiedInBulk { is_result, width, pieces, loc: cx.loc() }))
     }
 
-    fn edit(cx: &mut Cx<'_>, (stage, width, is_result): (StageId, Option<i64>, bool)) -> Vec<Item> {
-        let loc = cx.loc();
-        cx.graph[stage].parts.set(CopiedInBulk { is_result, width, loc });
+    fn edit(cx: &mut Cx<'_>, (stage, copied): (StageId, CopiedInBulk)) -> Vec<Item> {
+        cx.graph[stage].parts.set(copied);
         cx.touch(stage);
         Vec::new()
     }
@@ -127,6 +145,8 @@ impl StagePart for CopiedInBulk {
             Some(width) => func.int_attr(width),
             None => func.word_attr("any"),
         };
-        vec![(if self.is_result { keys::BULK_OUT } else { keys::BULK }, width)]
+        let mut attrs = vec![(if self.is_result { keys::BULK_OUT } else { keys::BULK }, width)];
+        attrs.extend(self.pieces.map(|pieces| (keys::PIECES, func.int_attr(pieces))));
+        attrs
     }
 }

@@ -1,0 +1,125 @@
+//! Spreads the bulk copies of results over the steps of the next tile.
+//!
+//! A copy engine works on one copy after the other. A whole tile of results takes it as long as several steps of products bring
+//! factors in, and these wait. Copies that say `pieces = n` go in `n` pieces instead, one in each step of the next tile.
+//!
+//! # Input form
+//!
+//! `flat`, after `inject-bulk-sync` and `warp-specialize`: the copies are in the background, and one thread of a warpgroup
+//! begins them, behind a fence and a barrier, at the end of an iteration of a loop over tiles.
+//!
+//! # Output form
+//!
+//! No copy in the background says `pieces`. The loop over tiles carries how many pieces of the tile before have begun, and
+//! where these go; the loops over steps carry the number on. Maps have boxes of the size of a piece.
+//!
+//! # Example
+//!
+//! ```tir
+//! for wave in 0..4 {
+//!   for step in 0..8 {
+//!     …
+//!     wgmma.commit_group()
+//!     wgmma.wait_group(pending = 1)
+//!   }
+//!   …
+//!   for tx in 0..128 bind(threadIdx.x) {
+//!     if tx == 0 {
+//!       tma.store(&C_map[wave * 64 : 64, 0 : 32], &CS[0 : 2048], background = true, pieces = 4)
+//!       tma.commit_group()
+//!     }
+//!   }
+//! }
+//! ->
+//! for wave in 0..4 carry(begun = 4, start = 0) {
+//!   for step in 0..8 carry(begun_here = begun) {
+//!     …
+//!     wgmma.commit_group()
+//!     if begun_here < 4 {
+//!       for tx in 0..128 bind(threadIdx.x) {
+//!         if tx == 0 {
+//!           tma.store(&C_map[start + begun_here * 16 : 16, 0 : 32], &CS[begun_here * 512 : 512], background = true)
+//!           tma.commit_group()
+//!         }
+//!       }
+//!     }
+//!     wgmma.wait_group(pending = 1)
+//!     yield min(begun_here + 1, 4)
+//!   }
+//!   …
+//!   yield 0, wave * 64
+//! }
+//! ```
+//!
+//! # Algorithm
+//!
+//! 1. Find the loop over tiles around copies that say `pieces`, and in its body the loops over steps: those that hold nothing but
+//!    one another around the groups of products.
+//! 2. Cut each box into its pieces: the outer dimensions are divided first, so that a piece lies in one stretch of shared memory.
+//! 3. The loop over tiles carries the number of pieces that have begun, at first all of them, and the coordinates of the copies
+//!    as far as they differ from tile to tile. What computes the others is moved before it.
+//! 4. Each step begins the next piece behind its group of products. What is left after the last step is begun there, and, after
+//!    the last tile, behind the loop over tiles. The waits of `inject-bulk-sync` stay where they were.
+//!
+//! # Limits
+//!
+//! Nothing accesses the buffer in or before the steps. The buffer is made in the loop over tiles, or around it. A piece begins at
+//! a multiple of eight rows of its swizzle.
+//!
+//! # Remarks
+//!
+//! None: what cannot be spread is refused.
+//!
+//! # References
+//!
+//! Overlapped epilogues: CUTLASS 3, "sm90 epilogue with TMA and warp specialization", reuse of shared memory with delayed stores.
+//! PTX ISA 8.7, "cp.async.bulk.tensor".
+
+mod emit;
+mod find;
+
+use crate::analysis::fold;
+use tc_dialects::{forms, tir};
+use tc_ir::Func;
+use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
+
+tc_pass::options! {
+    /// `spread-stores` has no options.
+    pub struct Options {}
+}
+
+/// The row.
+pub const INFO: PassInfo = PassInfo {
+    name: "spread-stores",
+    page: tc_support::page!("mod.rs"),
+    anchor: "tir.func",
+    options: Options::INFO,
+    requires: &[&forms::FLAT],
+    establishes: &[],
+    preserves: &[],
+    make: |raw| Options::read(raw).map(|_| PassKind::Func(tir::FUNC, Box::new(SpreadStores))),
+};
+
+/// The pass.
+pub struct SpreadStores;
+
+impl FuncPass for SpreadStores {
+    fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let new = fold::mark(func);
+        let mut changed = false;
+        // One at a time: a loop that is made anew may be that of other copies, too.
+        while let Some(found) = find::next(func) {
+            match found {
+                Ok(tile) => emit::emit(func, &tile),
+                Err(found) => {
+                    cx.report(*found);
+                    break;
+                }
+            }
+            changed = true;
+            cx.count("tiles that leave in pieces", 1);
+        }
+        fold::fold_new(func, new);
+        changed
+    }
+}
