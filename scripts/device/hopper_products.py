@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Times the products of examples/hopper on one GPU beside cuBLAS by way of PyTorch, in one run, and prints the ratios.
 
-    scripts/device/hopper_products.py target/device/tc-run [--rows f16,bf16] [--size 4096] [--rounds 3] [-D columns=128]
+    scripts/device/hopper_products.py target/device/tc-run [--rows f16,bf16] [--size 4096] [--rounds 3] [--rotate] [-D columns=128]
+    scripts/device/hopper_products.py target/device/tc-run --layers [--rounds 3] [--rotate]
 
 Ours runs in a process of its own, with `tc-run --bench`; both sides are graphs of launches that take 200 us, replayed 50 times
 after 100 ms of warm-up. The two take turns, `--rounds` times, so that both meet the clock that the power of the card allows; the
-best and the median of all rounds are shown of each.
+best and the median of all rounds are shown of each. With `--rotate` the launches of both sides take copies of their factors in turn,
+of more than twice the second-level cache together, as a layer of a network finds them. `--layers` has products of the sizes of layers,
+f16, each by the schedule that suits its size, and prints a table in Markdown.
 """
 
 import argparse
@@ -46,6 +49,22 @@ ROWS = {
 # Points of the space of those whose result leaves by bulk copies; each is tried once, and the best is measured.
 POINTS = [{"columns": 256, "stages": 3}, {"columns": 192, "stages": 4}, {"columns": 128, "stages": 5}]
 IN_BULK = {"f16", "bf16", "dense", "batched", "f8-rows", "f8-rows-fast"}
+
+# Products of the sizes of layers: M, N, K, the row that has the schedule, and its parameters; without any, the best of POINTS.
+OF_FEW = {"rows": 64, "columns": 128, "group": 4, "stages": 8, "blocks": 128}
+LAYERS = [
+    (4096, 4096, 4096, "f16", {}), (8192, 8192, 8192, "f16", {}),
+    (8192, 4096, 4096, "f16", {}), (8192, 28672, 4096, "f16", {}), (8192, 4096, 14336, "f16", {}),
+    (2048, 4096, 4096, "f16", {}), (2048, 28672, 4096, "f16", {}), (2048, 4096, 14336, "f16", {}),
+    (256, 4096, 4096, "f16", OF_FEW),
+    (256, 28672, 4096, "f16", {"rows": 128, "columns": 224, "group": 2, "stages": 3, "blocks": 132}),
+    (256, 4096, 14336, "f16", OF_FEW),
+    (64, 4096, 4096, "split", {"rows": 64, "parts": 2}),
+    (64, 28672, 4096, "f16", {"rows": 64, "columns": 224, "group": 1, "stages": 5, "blocks": 128}),
+    (64, 4096, 14336, "split", {"rows": 64, "parts": 2}),
+    (16, 4096, 4096, "split", {"parts": 2}), (16, 28672, 4096, "few", {}), (16, 4096, 14336, "split", {"parts": 2}),
+    (1, 4096, 4096, "split", {"parts": 4}), (1, 28672, 4096, "few", {}), (1, 4096, 14336, "split", {"parts": 4}),
+]  # fmt: skip
 
 
 def uniform(torch, *shape, dtype):
@@ -104,10 +123,11 @@ def peer(torch, row, m, n, k):
     return lambda: torch.nn.functional.linear(a, b)
 
 
-def ours(run, row, m, n, k, defines):
+def ours(run, row, m, n, k, defines, rotate=False):
     file, func, _ = ROWS[row]
     schedule = {"few": "@swapped", "split": "@split"}.get(row, "@persistent")
     command = [run, file, "--func", f"@{func}", "--schedule", schedule, "--device", "cuda", "--bench", "--json"]
+    command += ["--rotate"] if rotate else []
     sizes = {"m": m, "n": n, "k": k}
     if row == "f8-blocks":
         sizes = {"m": m, "n": n, "blocks_of_k": k // 128}
@@ -123,37 +143,80 @@ def ours(run, row, m, n, k, defines):
         return None, (done.stdout + done.stderr)[-800:]
 
 
+def n_copies(torch, row, m, n, k):
+    """So many copies of the factors fill the second-level cache twice."""
+    bytes_of = {"float16": 2, "bfloat16": 2, "layer": 2, "batched": 2, "tf32": 4, "f32": 4}.get(ROWS[row][2], 1)
+    n_bytes = (m * k + n * k) * bytes_of * (BATCH if row == "batched" else 1)
+    return -(-2 * torch.cuda.get_device_properties(0).L2_cache_size // n_bytes)
+
+
+def time_of_turns(torch, turns):
+    """The time of one of `turns`, which do the same with other copies, one after the other."""
+
+    def all_turns():
+        for turn in turns:
+            turn()
+
+    return time_with_graph(torch, all_turns)["median_us"] / len(turns)
+
+
+def measure(torch, args, row, size, points):
+    """The times of both sides in all rounds, the parameters of ours, and what went wrong."""
+    mine, theirs, why = [], [], ""
+    tried = [(ours(args.run, row, *size, point, args.rotate)[0] or float("inf"), nth) for nth, point in enumerate(points)]
+    best = points[min(tried)[1]]
+    for _ in range(args.rounds):
+        time, why = ours(args.run, row, *size, best, args.rotate)
+        if time is None:
+            break
+        mine.append(time)
+        try:
+            copies = [peer(torch, row, *size) for _ in range(n_copies(torch, row, *size) if args.rotate else 1)]
+            runs = zip(*(copy if isinstance(copy, list) else [copy] for copy in copies))
+            theirs.append(min(time_of_turns(torch, turns) for turns in runs))
+        except RuntimeError as error:
+            why = str(error).splitlines()[0]
+    return mine, theirs, best, why
+
+
+def layers(torch, args):
+    ratios = []
+    print("| M x N x K | schedule | tc, us | PyTorch, us | ratio |\n|---|---|---|---|---|")
+    for *size, row, point in LAYERS:
+        points = [point] if point else POINTS if row in IN_BULK else [{}]
+        mine, theirs, best, why = measure(torch, args, row, size, points)
+        shown = " x ".join(str(side) for side in size)
+        if not mine or not theirs:
+            print(f"| {shown} | {row} | failed: {why} |", flush=True)
+            continue
+        ratios.append(min(mine) / min(theirs))
+        knobs = " ".join(f"{name}={value}" for name, value in best.items())
+        print(f"| {shown} | `{row} {knobs}` | {min(mine):.1f} | {min(theirs):.1f} | {ratios[-1]:.2f} |", flush=True)
+    print(f"geometric mean of {len(ratios)}: {statistics.geometric_mean(ratios):.3f}, greatest {max(ratios):.3f}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("run")
     parser.add_argument("--rows", default="f16,bf16,f16-f32,tf32,i8,f8,dense")
     parser.add_argument("--size", default="4096", help="N, or MxNxK; several with commas")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--layers", action="store_true", help="products of the sizes of layers")
+    parser.add_argument("--rotate", action="store_true", help="no launch finds its factors in the second-level cache")
     parser.add_argument("-D", action="append", default=[], help="a parameter of the schedule")
     args = parser.parse_args()
     import torch
 
     defines = dict(each.split("=") for each in args.D)
     print(torch.cuda.get_device_name(0), torch.__version__, torch.version.cuda)
+    if args.layers:
+        return layers(torch, args)
     for size in args.size.split(","):
         sides = [int(side) for side in size.split("x")]
         m, n, k = sides if len(sides) == 3 else sides * 3
         for row in args.rows.split(","):
-            mine, theirs, why = [], [], ""
             points = POINTS if row in IN_BULK and not defines else [defines]
-            tried = [(ours(args.run, row, m, n, k, point)[0] or float("inf"), nth) for nth, point in enumerate(points)]
-            best = points[min(tried)[1]]
-            for _ in range(args.rounds):
-                time, why = ours(args.run, row, m, n, k, best)
-                if time is None:
-                    break
-                mine.append(time)
-                try:
-                    runs = peer(torch, row, m, n, k)
-                    runs = runs if isinstance(runs, list) else [runs]
-                    theirs.append(min(time_with_graph(torch, run)["median_us"] for run in runs))
-                except RuntimeError as error:
-                    why = str(error).splitlines()[0]
+            mine, theirs, best, why = measure(torch, args, row, (m, n, k), points)
             if not mine or not theirs:
                 print(f"{row} {m}x{n}x{k}: ours {min(mine, default='failed')}, the peer failed: {why}", flush=True)
                 continue

@@ -157,6 +157,15 @@ pub struct Args {
     #[arg(long, value_name = "FILE.json", requires = "bench", help_heading = "What to do")]
     pub peer: Option<PathBuf>,
 
+    /// On a GPU, let the launches that --bench times take copies of the buffers in turn, so that none finds its own in the
+    /// second-level cache
+    #[arg(long, requires = "bench", help_heading = "What to do")]
+    pub rotate: bool,
+
+    /// On a GPU, flush the second-level cache before each launch that --bench times
+    #[arg(long, requires = "bench", conflicts_with = "rotate", help_heading = "What to do")]
+    pub flush: bool,
+
     /// Read an input from a file; those not named are drawn from the seed
     #[arg(long = "input", value_name = "NAME=FILE", value_parser = file, help_heading = "Arrays")]
     pub inputs: Vec<Pair<PathBuf>>,

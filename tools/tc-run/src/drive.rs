@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use tc::ir::Module;
 use tc::run::cases::{to_check, to_evaluate};
 use tc::run::{Case, CheckOptions, Choice, Define, Machine, Refused, build};
-use tc::runtime::{BenchOptions, Clocks, CudaDevice, Device, npy};
+use tc::runtime::{BenchOptions, Clocks, CudaDevice, Device, L2, npy};
 use tc::support::{Diagnostic, Diagnostics, Fault, Location, Sources, render, suggest};
 use tc::{Compiler, Failure};
 use tc_cli::Session;
@@ -331,7 +331,7 @@ fn measure(job: &Job<'_>, case: &Case, machine: &mut Machine<'_>, args: &Args) -
         }
     }
     if args.bench && row.ok {
-        let how = BenchOptions::default();
+        let how = BenchOptions { l2: l2(args), ..BenchOptions::default() };
         match tc::run::bench(job.compiler, job.module, case, machine, (&job.options, &how)) {
             Ok(measured) => {
                 row.point = measured.point;
@@ -351,6 +351,15 @@ fn measure(job: &Job<'_>, case: &Case, machine: &mut Machine<'_>, args: &Args) -
 fn bound(device: &str, speed: &[tc::perf::KernelReport]) -> Option<f64> {
     tc::target::Machine::named(device)?;
     (!speed.is_empty()).then(|| speed.iter().map(|kernel| kernel.time.bound_us).sum())
+}
+
+/// What the second-level cache holds when a launch that is timed begins.
+fn l2(args: &Args) -> L2 {
+    match (args.flush, args.rotate) {
+        (true, _) => L2::Flushed,
+        (false, true) => L2::Rotated,
+        (false, false) => L2::Kept,
+    }
 }
 
 /// A time under a clock that says nothing of the program is told.
