@@ -17,7 +17,9 @@ mod verify;
 use tc_ir::opdef::Effect;
 
 pub use descriptor::{Descriptor, Major, Side, factor_extents, mixed};
-pub use verify::{Shape, TILE_COLUMNS, TILE_ROWS, WARPGROUP, left_in_registers, major, rows_of_left, shape};
+pub use verify::{
+    Shape, TILE_COLUMNS, TILE_ROWS, WARPGROUP, holds_steps, left_in_registers, major, rows_of_left, shape,
+};
 
 /// The most groups that a warpgroup may leave outstanding.
 pub const MAX_PENDING: i64 = 7;

@@ -1,13 +1,15 @@
 //! Products that a warpgroup has: types, extents, where factors lie.
 
 use super::descriptor::{MAX_OFFSET, is_offset};
-use super::{Descriptor, MAX_PENDING, Major, Side, factor_extents};
+use super::{COMMIT, Descriptor, MAX_PENDING, Major, Side, factor_extents};
+use crate::algebra::is_launch;
 use crate::fragment::{Family, Layout, Use, mma_k, per_thread, product, tile};
 use crate::mixing::Mixing;
 use crate::mma::held;
 use crate::scope::{Scope, scope_text};
-use crate::tir::place_type;
+use crate::tir::{self, place_type};
 use crate::wmma::verify::layout;
+use tc_ir::walk::{ancestors, ops_under};
 use tc_ir::{AttrData, Elem, Func, Name, Op, keys};
 use tc_support::{Diagnostic, Diagnostics, counted};
 
@@ -53,6 +55,15 @@ impl Shape {
 pub fn major(func: &Func, op: Op, side: Side) -> Major {
     let key = if side == Side::A { keys::A_LAYOUT } else { keys::B_LAYOUT };
     Major::of(side, func.word_of(op, key).and_then(Layout::parse).unwrap_or_default())
+}
+
+/// Does the loop `op` hold other loops over groups of products: is it one over tiles?
+pub fn holds_steps(func: &Func, op: Op) -> bool {
+    let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
+    inner.filter(|&inner| func.opcode(inner) == COMMIT).any(|commit| {
+        let mut between = ancestors(func, commit).take_while(|&around| around != op);
+        between.any(|around| func.opcode(around) == tir::FOR && !is_launch(func, around))
+    })
 }
 
 /// Does the left factor of the product `op` lie in registers of the warpgroup, or of each of its threads?
