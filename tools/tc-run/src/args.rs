@@ -159,11 +159,11 @@ pub struct Args {
 
     /// On a GPU, let the launches that --bench times take copies of the buffers in turn, so that none finds its own in the
     /// second-level cache
-    #[arg(long, requires = "bench", help_heading = "What to do")]
+    #[arg(long, requires = "bench", conflicts_with = "profile", help_heading = "What to do")]
     pub rotate: bool,
 
     /// On a GPU, flush the second-level cache before each launch that --bench times
-    #[arg(long, requires = "bench", conflicts_with = "rotate", help_heading = "What to do")]
+    #[arg(long, requires = "bench", conflicts_with_all = ["rotate", "profile"], help_heading = "What to do")]
     pub flush: bool,
 
     /// Read an input from a file; those not named are drawn from the seed
@@ -312,6 +312,8 @@ mod tests {
         }
         assert!(parse(&["--device", "cuda:x"]).expect_err("no number").contains("cuda:N"));
         assert!(parse(&["--check", "--output", "B=b.npy"]).is_err());
+        assert!(parse(&["--rotate"]).is_err() && parse(&["--rotate", "--bench"]).is_ok());
+        assert!(parse(&["--rotate", "--flush", "--bench"]).is_err() && parse(&["--flush", "--profile"]).is_err());
         assert!(parse(&["--points", "3"]).is_err() && parse(&["--points", "3", "--bench"]).is_ok());
     }
 }

@@ -44,6 +44,10 @@ impl Tool<'_, '_> {
         compiler.symbolic = args.symbolic;
         compiler.allow_tf32 = args.allow_tf32;
         compiler.via = self.via()?;
+        if (args.rotate || args.flush) && args.device == DeviceName::Sim {
+            let text = "`--rotate` and `--flush` are about the cache of a GPU, and want `--device=cuda`";
+            return Err(self.session.refuse(text));
+        }
         if args.profile || args.profiled {
             profile::check(args).map_err(|message| self.session.refuse(message))?;
         }

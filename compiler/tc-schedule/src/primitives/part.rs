@@ -72,6 +72,11 @@ pub(crate) trait StagePart {
         Vec::new()
     }
 
+    /// The directive that asks the most of the buffer, if it is this one.
+    fn directive(&self) -> Option<Loc> {
+        None
+    }
+
     /// Where the element lies that is at `indices` of the stage; written at the place at hand.
     fn place(&self, _emitter: &mut Emitter<'_>, indices: Vec<Value>) -> Vec<Value> {
         indices

@@ -7,15 +7,17 @@
 //! Copies to a tensor go in groups of the thread that begins them, as asynchronous copies do. They read shared memory by a
 //! way of their own: what threads have written there they see once a thread that knows of it has come to `tma.fence`.
 
+mod pieces;
 mod verify;
 
 use tc_ir::opdef::Effect;
 use tc_ir::opdef::Results;
 
+pub use pieces::{MAX_PIECES, cuts};
 pub use verify::{
-    MAX_BOX, MAX_PIECES, MAX_RANK, MAX_STEP, SWIZZLED_ROWS, align_of_box, box_extents, box_steps, fills_slots,
-    is_async, is_copy, is_map, is_multicast, is_of_reads, load_barrier, load_bytes, map_of, sides, swizzle_bytes,
-    swizzle_mixes, unfit_box, writes_tensor,
+    MAX_BOX, MAX_RANK, MAX_STEP, SWIZZLED_ROWS, align_of_box, box_extents, box_steps, fills_slots, is_async, is_copy,
+    is_map, is_multicast, is_of_reads, load_barrier, load_bytes, map_of, sides, swizzle_bytes, swizzle_mixes,
+    unfit_box, writes_tensor,
 };
 
 /// Of one thread, but nothing that accesses memory moves across it.

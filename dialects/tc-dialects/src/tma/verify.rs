@@ -1,6 +1,6 @@
 //! Maps and boxes that the copy engine takes (CUDA driver API 13.0, `cuTensorMapEncodeTiled`).
 
-use super::{LOAD, MAP, REDUCE, STORE};
+use super::{LOAD, MAP, MAX_PIECES, REDUCE, STORE};
 use crate::mbarrier;
 use crate::scope::{Scope, scope_text};
 use crate::tir::place_type;
@@ -26,9 +26,6 @@ const ALIGN_OF_PLAIN: i64 = 128;
 
 /// The most groups of copies that may stay outstanding.
 const MAX_PENDING: i64 = 7;
-
-/// The most pieces that a box, or what of a buffer a warpgroup copies, goes in.
-pub const MAX_PIECES: i64 = 256;
 
 /// Bytes: what a row of a box, and the strides of a tensor, are multiples of.
 const GRAIN: i64 = 16;

@@ -112,7 +112,11 @@ fn move_boxes(func: &mut Func, copy: &mut Copy, map: Value) -> u64 {
 
 /// The copy of the box that starts at `offsets` of all that is copied.
 fn move_box(func: &mut Func, copy: &mut Copy, map: Value, offsets: &[i64]) {
+    let asked = func.op_locs(copy.alloc).directive;
     let mut b = Builder::before(func, copy.root);
+    if copy.pieces.is_some() {
+        b.locs.directive = asked;
+    }
     let shared = place(&mut b, copy, offsets);
     let mut box_starts = Vec::new();
     for ((&start, &offset), &step) in copy.starts.iter().zip(offsets).zip(&copy.steps) {

@@ -13,7 +13,7 @@ use crate::analysis::tiles;
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
 use tc_dialects::tir::Coordinate;
-use tc_dialects::tma::{align_of_box, unfit_box};
+use tc_dialects::tma::{MAX_PIECES, align_of_box, cuts, unfit_box};
 use tc_dialects::{forms, tir};
 use tc_ir::uses::Uses;
 use tc_ir::walk::{ancestors, is_inside, ops_under};
@@ -280,18 +280,25 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
 /// In how many pieces each of the copies goes, all of them in as many as the alloc asks for.
 fn pieces(func: &Func, copy: &Copy) -> Found<Option<i64>> {
     let Some(wanted) = func.int_of(copy.alloc, keys::PIECES) else { return Ok(None) };
-    let n_boxes: i64 = copy.n_boxes().iter().product();
-    if wanted < n_boxes || wanted % n_boxes != 0 {
-        let text = format!(
-            "`{}` is copied as {}, which {} do not divide",
-            func.value_text(copy.buffer),
-            counted(n_boxes.unsigned_abs() as usize, "box"),
-            counted(wanted.unsigned_abs() as usize, "piece")
-        );
-        let help = format!("let it go in a multiple of {n_boxes} pieces");
-        return Err(error(func, copy.alloc, copy.alloc, text, &help));
+    let (n_boxes, extents) = (copy.n_boxes().iter().product::<i64>(), copy.box_extents());
+    let can_be =
+        |n: i64| n % n_boxes == 0 && cuts(&extents, n / n_boxes, i64::from(copy.elem.bytes()), copy.swizzle).is_some();
+    if can_be(wanted) {
+        return Ok(Some(wanted / n_boxes));
     }
-    Ok(Some(wanted / n_boxes))
+    let name = func.value_text(copy.buffer);
+    let shown = extents.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
+    let text = format!(
+        "`{name}` cannot leave in {wanted} pieces: a warpgroup copies {} of {shown}",
+        if n_boxes == 1 { "one box".to_string() } else { format!("{n_boxes} boxes") }
+    );
+    let legal: Vec<String> = (2..=MAX_PIECES).filter(|&n| can_be(n)).map(|n| n.to_string()).collect();
+    let help = match legal.split_last() {
+        Some((last, [])) => format!("let it leave in {last}, or leave out `pieces`"),
+        Some((last, others)) => format!("let it leave in {} or {last}, or leave out `pieces`", others.join(", ")),
+        None => "leave out `pieces`: it cannot be cut".to_string(),
+    };
+    Err(Box::new(Diagnostic::error("pieces", func.asked_location(copy.alloc), text).help(help)))
 }
 
 /// The one statement that fills the buffer, and what it copies.

@@ -5,12 +5,12 @@ use crate::analysis::launch::{coordinate, loop_var};
 use crate::analysis::structure::{is_one_armed, runs_in_order};
 use tc_dialects::algebra::const_extent;
 use tc_dialects::tir::Coordinate;
-use tc_dialects::tma::{self, align_of_box, box_extents};
+use tc_dialects::tma::{self, box_extents, cuts};
 use tc_dialects::{arith, tir, wgmma};
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::walk::{all_ops, ancestors, is_inside, ops_under};
-use tc_ir::{Func, Op, Value, keys};
-use tc_support::{Diagnostic, counted};
+use tc_ir::{Func, Op, Region, Value, keys};
+use tc_support::Diagnostic;
 
 /// Copies of a tile of results, and the steps of the next tile.
 pub(super) struct Tile {
@@ -40,24 +40,37 @@ impl Copy {
     }
 }
 
-type Found<T> = Result<T, Box<Diagnostic>>;
-
-fn error(func: &Func, at: Op, text: impl Into<String>, help: impl Into<String>) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error("pieces", func.op_location(at), text).help(help))
+/// Why copies stay whole: the op that keeps them from going in pieces, and what helps.
+struct Obstacle {
+    at: Op,
+    text: String,
+    help: String,
 }
 
-const LEAVE_OUT: &str = "leave out `pieces`: the tile is then copied as a whole";
+type Found<T> = Result<T, Obstacle>;
 
-/// The next copies that are to go in pieces.
-pub(super) fn next(func: &Func) -> Option<Found<Tile>> {
+fn obstacle(at: Op, text: impl Into<String>, help: impl Into<String>) -> Obstacle {
+    Obstacle { at, text: text.into(), help: help.into() }
+}
+
+const LEAVE_OUT: &str = "or leave out `pieces`";
+
+/// The next copies that are to go in pieces: how they can, or the copies and a warning.
+pub(super) fn next(func: &Func) -> Option<Result<Tile, (Vec<Op>, Diagnostic)>> {
     let is_asked =
         |&op: &Op| tma::writes_tensor(func, op) && tma::is_async(func, op) && func.attr_of(op, keys::PIECES).is_some();
-    all_ops(func).find(is_asked).map(|first| find(func, first))
+    let first = all_ops(func).find(is_asked)?;
+    let region = func.region_of(first).expect("a copy stands in a region");
+    Some(find(func, first, region).map_err(|Obstacle { at, text, help }| {
+        let text = format!("this tile leaves as a whole: {text}");
+        let warning = Diagnostic::warning("pieces", func.asked_location(first), text).help(help);
+        let warning = if at == first { warning } else { warning.label(func.op_location(at), "here") };
+        (func.ops(region).filter(is_asked).collect(), warning)
+    }))
 }
 
-fn find(func: &Func, first: Op) -> Found<Tile> {
+fn find(func: &Func, first: Op, region: Region) -> Found<Tile> {
     let (statement, tiles) = around(func, first)?;
-    let region = func.region_of(first).expect("a copy stands in a region");
     let mut copies = Vec::new();
     for op in func.ops(region) {
         if tma::writes_tensor(func, op) && tma::is_async(func, op) {
@@ -66,17 +79,17 @@ fn find(func: &Func, first: Op) -> Found<Tile> {
             return Err(beside_copy(func, op));
         }
     }
+    let steps = steps(func, tiles, statement, first)?;
     let after = std::iter::successors(func.next_op(statement), |&op| func.next_op(op));
     if let Some(op) = after.into_iter().find(|&op| !is_plain(func, op) && !func.row(op).terminator) {
-        let text = "this comes after a copy that goes in pieces, and the copy would go on after it";
-        return Err(Box::new(error(func, op, text, LEAVE_OUT).label(func.op_location(first), "the copy")));
+        let text = "something comes after its copy in the loop over tiles";
+        return Err(obstacle(op, text, format!("let the copy come last, {LEAVE_OUT}")));
     }
-    let steps = steps(func, tiles, statement, first)?;
     let allocs = allocs(func, tiles, steps[0], &copies)?;
     for copy in &copies {
         if starts(func, copy.op).into_iter().any(|value| movable_inputs(func, value, statement).is_none()) {
-            let text = "where this copy goes is known to the thread alone that begins it";
-            return Err(error(func, copy.op, text, format!("compute it before, for all threads; or {LEAVE_OUT}")));
+            let text = "where it goes is known to the thread alone that begins the copy";
+            return Err(obstacle(copy.op, text, format!("compute it before, for all threads, {LEAVE_OUT}")));
         }
     }
     Ok(Tile { tiles, steps, statement, copies, allocs })
@@ -102,10 +115,9 @@ fn around(func: &Func, copy: Op) -> Found<(Op, Op)> {
     let Some((branch, lanes)) =
         branch.zip(lanes).filter(|&(branch, lanes)| is_row(lanes) && is_of_first(func, branch, lanes))
     else {
-        let text =
-            "a copy that goes in pieces is begun by the first thread of each warpgroup alone, under no other condition";
-        let help = format!("`for tx in 0..128 bind(threadIdx.x) {{ if tx == 0 {{ … }} }}`; or {LEAVE_OUT}");
-        return Err(error(func, copy, text, help));
+        let text = "it is not the first thread of each warpgroup alone, under no other condition, that begins the copy";
+        let help = format!("write `for tx in 0..128 bind(threadIdx.x) {{ if tx == 0 {{ … }} }}`, {LEAVE_OUT}");
+        return Err(obstacle(copy, text, help));
     };
     let is_tiles = |&op: &Op| func.opcode(op) == tir::FOR && runs_in_order(func, op) && coordinate(func, op).is_none();
     if let Some(tiles) = outer.next().filter(is_tiles) {
@@ -115,8 +127,9 @@ fn around(func: &Func, copy: Op) -> Found<(Op, Op)> {
             None => Ok((lanes, tiles)),
         };
     }
-    let text = "this tile leaves in pieces while the next one is computed, and it is not a loop over tiles that begins its copy";
-    Err(error(func, copy, text, format!("let a block compute several tiles, one after the other; or {LEAVE_OUT}")))
+    let text = "no loop over tiles begins its copy";
+    let help = format!("pieces leave while the block computes its next tile: let it compute several, {LEAVE_OUT}");
+    Err(obstacle(copy, text, help))
 }
 
 /// Is `branch` an `if` of the first of the threads that the loop `lanes` numbers?
@@ -130,8 +143,9 @@ fn is_of_first(func: &Func, branch: Op, lanes: Op) -> bool {
     func.opcode(branch) == tir::IF && is_one_armed(func, branch) && condition().is_some_and(is_first)
 }
 
-fn beside_copy(func: &Func, op: Op) -> Box<Diagnostic> {
-    error(func, op, format!("`{}` stands beside a copy that goes in pieces", func.op_name(op)), LEAVE_OUT)
+fn beside_copy(func: &Func, op: Op) -> Obstacle {
+    let text = format!("`{}` stands beside its copy", func.op_name(op));
+    obstacle(op, text, format!("let nothing else stand there, {LEAVE_OUT}"))
 }
 
 /// The loops over steps of products that come before `statement` in the loop `tiles`.
@@ -154,8 +168,8 @@ fn steps(func: &Func, tiles: Op, statement: Op, copy: Op) -> Found<Vec<Op>> {
     }
     let is_direct = |&last: &Op| func.ops(func.op_regions(last)[0]).any(|op| func.opcode(op) == wgmma::COMMIT);
     if !steps.last().is_some_and(is_direct) {
-        let text = "this tile leaves in pieces in the steps of the next one, and no loop over groups of products comes before it";
-        return Err(error(func, copy, text, format!("divide the sum by a loop; or {LEAVE_OUT}")));
+        let text = "no loop over groups of products comes before it";
+        return Err(obstacle(copy, text, format!("divide the sum into several steps, {LEAVE_OUT}")));
     }
     let waits = |&&op: &&Op| {
         let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
@@ -163,8 +177,8 @@ fn steps(func: &Func, tiles: Op, statement: Op, copy: Op) -> Found<Vec<Op>> {
     };
     let until: Vec<Op> = before.iter().copied().take_while(|&op| op != steps[0]).chain([steps[0]]).collect();
     if let Some(&wait) = until.iter().find(waits) {
-        let text = "copies are waited for before or in the steps that pieces of them would begin in";
-        return Err(Box::new(error(func, wait, text, LEAVE_OUT).label(func.op_location(copy), "the copy")));
+        let text = "copies are waited for before or in the steps that its pieces would begin in";
+        return Err(obstacle(wait, text, format!("wait behind the steps, {LEAVE_OUT}")));
     }
     Ok(steps)
 }
@@ -180,11 +194,10 @@ fn allocs(func: &Func, tiles: Op, first_step: Op, copies: &[Copy]) -> Found<Vec<
             let touches = |op: Op| accesses(func, op).iter().any(|&(place, _)| root_buffer(func, place) == buffer);
             if let Some(touch) = std::iter::once(op).chain(inner).find(|&op| touches(op)) {
                 let text = format!(
-                    "`{}` is accessed before the steps end in which pieces of the tile before begin",
+                    "`{}` is accessed before the steps end that pieces of the tile before would begin in",
                     func.value_text(buffer)
                 );
-                let help = format!("write the tile once its products are done; or {LEAVE_OUT}");
-                return Err(Box::new(error(func, touch, text, help).label(func.op_location(copy.op), "the copy")));
+                return Err(obstacle(touch, text, format!("write the tile once its products are done, {LEAVE_OUT}")));
             }
             if op == first_step {
                 break;
@@ -193,7 +206,8 @@ fn allocs(func: &Func, tiles: Op, first_step: Op, copies: &[Copy]) -> Found<Vec<
         let Some(alloc) = func.def_op(buffer).filter(|&def| is_inside(func, def, tiles)) else { continue };
         if func.region_of(alloc) != Some(body) || func.opcode(alloc) != tir::ALLOC || !func.operands(alloc).is_empty() {
             let text = format!("`{}` is made inside of an iteration, and kept until the next", func.value_text(buffer));
-            return Err(error(func, copy.op, text, "make it in the body of the loop over tiles, or around that"));
+            let help = "make it in the body of the loop over tiles, or around that";
+            return Err(obstacle(copy.op, text, help));
         }
         if !allocs.contains(&alloc) {
             allocs.push(alloc);
@@ -208,39 +222,20 @@ fn cut(func: &Func, op: Op) -> Found<Copy> {
     let wanted = func.int_of(op, keys::PIECES).unwrap_or(1);
     let map = tma::map_of(func, boxed);
     let Some((map, mut extents)) = map.and_then(|map| Some((map, box_extents(func, map)?))) else {
-        return Err(error(func, op, "the box of this copy is not known", LEAVE_OUT));
+        return Err(obstacle(op, "the box of its copy is not known", LEAVE_OUT));
     };
     let is_region = |place: Value| func.def_op(place).is_some_and(|def| func.opcode(def) == tir::REGION);
     if !is_region(boxed) || !is_region(shared) {
-        return Err(error(func, op, "a copy in pieces is between a region of a map and one of a buffer", LEAVE_OUT));
-    }
-    let shown = extents.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
-    let mut cuts = vec![1; extents.len()];
-    let mut left = wanted;
-    let n_dims = extents.len();
-    for dim in 0..n_dims.saturating_sub(1) {
-        // A dimension inside of one that is not cut to single elements stays whole: else a piece is no stretch of the buffer.
-        let n = if left % extents[dim] == 0 { extents[dim] } else { left };
-        if extents[dim] % n != 0 {
-            break;
-        }
-        cuts[dim] = n;
-        extents[dim] /= n;
-        left /= n;
-        if left == 1 {
-            break;
-        }
+        let text = "its copy is not between a region of a map and one of a buffer";
+        return Err(obstacle(op, text, format!("write `&C_map[i : 64, 0 : 64]` and `&S[0 : 4096]`, {LEAVE_OUT}")));
     }
     let elem = tir::place_type(func, shared).and_then(|(elem, ..)| func.as_scalar(elem));
-    let bytes = extents.iter().product::<i64>() * elem.map_or(0, |scalar| i64::from(scalar.bytes()));
-    let align = align_of_box(tma::swizzle_bytes(func, map).unwrap_or(0));
-    if left != 1 || (wanted > 1 && bytes % align != 0) {
-        let text = format!("a box of {shown} is not cut into {} that are boxes", counted(wanted as usize, "piece"));
-        let help = format!(
-            "let pieces divide the outer dimensions of the box, and take a multiple of {}",
-            counted(align as usize, "byte")
-        );
-        return Err(error(func, op, text, help));
-    }
+    let bytes = elem.map_or(1, |scalar| i64::from(scalar.bytes()));
+    let Some(cuts) = cuts(&extents, wanted, bytes, tma::swizzle_bytes(func, map).unwrap_or(0)) else {
+        let shown = extents.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
+        let text = format!("a box of {shown} is not cut into {wanted} boxes that begin at the right places");
+        return Err(obstacle(op, text, format!("let them divide the outer dimensions of the box, {LEAVE_OUT}")));
+    };
+    extents.iter_mut().zip(&cuts).for_each(|(extent, cut)| *extent /= cut);
     Ok(Copy { op, cuts, extents })
 }

@@ -55,7 +55,8 @@
 //!
 //! 1. Find the loop over tiles around copies that say `pieces`, and in its body the loops over steps: those that hold nothing but
 //!    one another around the groups of products.
-//! 2. Cut each box into its pieces: the outer dimensions are divided first, so that a piece lies in one stretch of shared memory.
+//! 2. Cut each box into its pieces: the outer dimensions are divided first, so that a piece lies in one stretch of shared memory. Where
+//!    several copies follow each other, such as those of panels, the pieces of the first come first: `if begun < 4 { … } else { … }`.
 //! 3. The loop over tiles carries the number of pieces that have begun, at first all of them, and the coordinates of the copies
 //!    as far as they differ from tile to tile. What computes the others is moved before it.
 //! 4. Each step begins the next piece behind its group of products. What is left after the last step is begun there, and, after
@@ -63,12 +64,13 @@
 //!
 //! # Limits
 //!
-//! Nothing accesses the buffer in or before the steps. The buffer is made in the loop over tiles, or around it. A piece begins at
-//! a multiple of eight rows of its swizzle.
+//! The first thread of each warpgroup begins the copies, under no other condition, as the last statement of the loop over tiles. Nothing
+//! accesses the buffer, or waits for copies, in or before the steps. The buffer is made in the loop over tiles, or around it. Where that
+//! does not hold, copies stay whole, with a warning. A piece begins at a multiple of eight rows of its swizzle.
 //!
 //! # Remarks
 //!
-//! None: what cannot be spread is refused.
+//! None.
 //!
 //! # References
 //!
@@ -80,7 +82,7 @@ mod find;
 
 use crate::analysis::fold;
 use tc_dialects::{forms, tir};
-use tc_ir::Func;
+use tc_ir::{Func, Rewriter, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 
 tc_pass::options! {
@@ -109,15 +111,20 @@ impl FuncPass for SpreadStores {
         let mut changed = false;
         // One at a time: a loop that is made anew may be that of other copies, too.
         while let Some(found) = find::next(func) {
+            changed = true;
             match found {
-                Ok(tile) => emit::emit(func, &tile),
-                Err(found) => {
-                    cx.report(*found);
-                    break;
+                Ok(tile) => {
+                    emit::emit(func, &tile);
+                    cx.count("tiles that leave in pieces", 1);
+                }
+                Err((copies, warning)) => {
+                    cx.report(warning);
+                    for copy in copies {
+                        let attrs = func.without_entry(func.op_attrs(copy), keys::PIECES);
+                        Rewriter::new(func).set_attrs(copy, attrs);
+                    }
                 }
             }
-            changed = true;
-            cx.count("tiles that leave in pieces", 1);
         }
         fold::fold_new(func, new);
         changed

@@ -125,4 +125,6 @@ fn what_keeps_ncu_from_counting_is_told() {
     assert!(ran.status == 2 && ran.stderr.contains("not the standard input"), "{}", ran.stderr);
     let ran = run(&["-", "--profile"], PROGRAM);
     assert!(ran.status == 2 && ran.stderr.contains("wants `--device=cuda`"), "{}", ran.stderr);
+    let ran = run(&["-", "--bench", "--rotate"], PROGRAM);
+    assert!(ran.status == 2 && ran.stderr.contains("want `--device=cuda`"), "{}", ran.stderr);
 }

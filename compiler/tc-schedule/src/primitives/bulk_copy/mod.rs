@@ -15,7 +15,8 @@
 //! `cache_write` leaves, so its own loops are bound as others are; `inject-bulk-sync` orders the two.
 //!
 //! A copy engine works on one copy after the other, and products of the next tile wait for their factors meanwhile. Where a block
-//! computes several tiles, what a warpgroup copies with `pieces = n` goes in `n` pieces, one in each step of the next tile.
+//! computes several tiles, what a warpgroup copies with `pieces = n` goes in `n` pieces, one in each step of the next tile, and the
+//! rest after its last step. Where a block computes one tile, or the sum of a tile is one step, it leaves as a whole, as with `pieces = 1`.
 //!
 //! # Legality
 //!
@@ -24,7 +25,8 @@
 //!   stays one box.
 //! - No loop that copies is bound, vectorized, unrolled or tensorized: those of a `cache_read`, and those of the result
 //!   inside of where a `cache_write` is computed. This and the next point are checked at the end of the schedule.
-//! - Only what is copied to a tensor goes in pieces, 1 to 256 of them.
+//! - Only what is copied to a tensor goes in pieces, 1 to 256 of them. A part of 64 rows of 128 f16, say, is two boxes of rows of 128
+//!   bytes; each of them is cut along its outer dimensions into equally many pieces that are multiples of eight rows: 2, 4, 8 or 16 in all.
 //! - The stage is in shared memory, inside a kernel, and copies a tensor of global memory unchanged, or one that a stage
 //!   with `inline` pads by zeros, or is copied to such a tensor.
 //!
@@ -105,9 +107,10 @@ impl Primitive for BulkCopy {
             }
             if !(1..=MAX_PIECES).contains(&pieces) {
                 let text = format!("a tile leaves in 1 to {MAX_PIECES} pieces, not {pieces}");
-                return Err(cx.wrong_number(text).help("take `pieces = 8`, or leave it out").into());
+                return Err(cx.wrong_number(text).help("let it leave as a whole: leave out `pieces`").into());
             }
         }
+        let pieces = pieces.filter(|&pieces| pieces > 1);
         Ok((stage, CopiedInBulk { is_result, width, pieces, loc: cx.loc() }))
     }
 
@@ -132,6 +135,10 @@ impl StagePart for CopiedInBulk {
 
     fn leaves_in_bulk(&self) -> bool {
         self.is_result
+    }
+
+    fn directive(&self) -> Option<Loc> {
+        self.pieces.map(|_| self.loc)
     }
 
     fn check(&self, check: &mut Check<'_>, stage: StageId) {

@@ -108,7 +108,7 @@ table! {
     pad::draw at Paddings, 1;
     compute_at::draw at Places, 1;
     compute_root::draw at Places, 1;
-    bulk_copy::draw at Engines, 1 by "inject-bulk-copy" "bulk-copy" by "inject-bulk-sync" "bulk-copy" by "warp-specialize" "roles" by "spread-stores" "pieces";
+    bulk_copy::draw at Engines, 1 by "inject-bulk-copy" "bulk-copy" by "inject-bulk-copy" "pieces" by "inject-bulk-sync" "bulk-copy" by "warp-specialize" "roles";
     bind::draw at Launches, 1;
     split::draw at Shapes, 4;
     fuse::draw at Shapes, 1;
