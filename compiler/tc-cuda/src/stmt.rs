@@ -322,8 +322,8 @@ impl Kernel<'_> {
                 self.out.line(&format!("#pragma unroll {}", factor.clamp(1, i32::MAX.into())));
             }
             _ if self.facts.picks_registers(op) => self.out.line("#pragma unroll"),
-            // Nvcc would copy such a loop for each of its few iterations. A producer has few registers; loops over tiles hold
-            // sums in most of them, and copies of the loops in them had other ones.
+            // Nvcc would copy such a loop for each of its few iterations. A producer has few registers; loops around those over
+            // products hold sums in most of them, and had them elsewhere in each copy.
             _ if const_extent(func, op).is_some_and(|extent| extent <= FEW)
                 && (tma::fills_slots(func, op) || wgmma::holds_steps(func, op)) =>
             {

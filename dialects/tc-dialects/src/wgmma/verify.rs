@@ -57,7 +57,7 @@ pub fn major(func: &Func, op: Op, side: Side) -> Major {
     Major::of(side, func.word_of(op, key).and_then(Layout::parse).unwrap_or_default())
 }
 
-/// Does the loop `op` hold other loops over groups of products: is it one over tiles?
+/// Does the loop `op` hold other loops over groups of products, as one over tiles does?
 pub fn holds_steps(func: &Func, op: Op) -> bool {
     let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
     inner.filter(|&inner| func.opcode(inner) == COMMIT).any(|commit| {

@@ -60,6 +60,9 @@ pub(super) fn emit(func: &mut Func, tile: &Tile) {
         }
     }
     let (plan, current) = plan(func, tile);
+    let mut b = Builder::before(func, tile.statement);
+    // Results of new ops: what loops carry, and their variables, are other values once the loops are made anew.
+    let current: Vec<Value> = current.into_iter().map(|value| as_coordinate(&mut b, value)).collect();
     let places: Vec<Value> = tile.copies.iter().flat_map(|copy| tma::sides(func, copy.op)).collect();
     Rewriter::new(func).erase(tile.statement);
 
@@ -82,7 +85,7 @@ pub(super) fn emit(func: &mut Func, tile: &Tile) {
         None => Builder::at_end(func, body),
     };
     let mut handed = vec![b.int(0, Elem::I32)];
-    handed.extend(current.into_iter().map(|value| cast(&mut b, value, Elem::I32)));
+    handed.extend(current);
     hand_on(func, tiles, &handed);
     let results: Vec<Value> = func.results(tiles).collect();
     let (&number, carried) = results[results.len() - more.len()..].split_first().expect("the number is carried");
@@ -227,11 +230,13 @@ fn copy(b: &mut Builder<'_>, pieces: &Pieces<'_>, next: Next<'_>) {
     let nth = b.value(arith::SUB, &[next.number, first], &[]);
     let mut starts = Vec::new();
     let mut inner = pieces.copy.n_pieces();
-    for ((&at, &cuts), &extent) in pieces.of_box.iter().zip(&pieces.copy.cuts).zip(&pieces.copy.extents) {
+    let Copy { cuts, extents, steps, .. } = pieces.copy;
+    for (((&at, &cuts), &extent), &step) in pieces.of_box.iter().zip(cuts).zip(extents).zip(steps) {
         let is_outermost = inner == pieces.copy.n_pieces();
         inner /= cuts;
         let digit = (cuts > 1).then(|| {
-            let (inner, cuts, extent) = (b.int(inner, Elem::I32), b.int(cuts, Elem::I32), b.int(extent, Elem::I32));
+            let (inner, cuts) = (b.int(inner, Elem::I32), b.int(cuts, Elem::I32));
+            let extent = b.int(extent * step, Elem::I32);
             let mut digit = b.value(arith::DIV, &[nth, inner], &[]);
             if !is_outermost {
                 digit = b.value(arith::MOD, &[digit, cuts], &[]);
@@ -271,6 +276,13 @@ fn place(b: &mut Builder<'_>, start: Start, carried: &[Value], offset: Option<Va
             cast(b, value, Elem::Index)
         }
     }
+}
+
+/// `value` as the copy engine takes it, by an op of its own.
+fn as_coordinate(b: &mut Builder<'_>, value: Value) -> Value {
+    let none = b.int(0, Elem::I32);
+    let value = cast(b, value, Elem::I32);
+    b.value(arith::ADD, &[value, none], &[])
 }
 
 /// `value` as a number of type `elem`.

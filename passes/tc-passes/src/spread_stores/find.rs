@@ -1,11 +1,12 @@
 //! Which copies can be spread over which steps.
 
 use crate::analysis::invariant::movable_inputs;
-use crate::analysis::launch::{coordinate, loop_var};
+use crate::analysis::launch::{Nest, coordinate, loop_var, nest_of};
 use crate::analysis::structure::{is_one_armed, runs_in_order};
 use tc_dialects::algebra::const_extent;
+use tc_dialects::threads::is_by_mbarrier;
 use tc_dialects::tir::Coordinate;
-use tc_dialects::tma::{self, box_extents, cuts};
+use tc_dialects::tma::{self, box_extents, box_steps, cuts};
 use tc_dialects::{arith, tir, wgmma};
 use tc_ir::effects::{accesses, root_buffer};
 use tc_ir::walk::{all_ops, ancestors, is_inside, ops_under};
@@ -32,6 +33,8 @@ pub(super) struct Copy {
     pub(super) cuts: Vec<i64>,
     /// The extents of a piece.
     pub(super) extents: Vec<i64>,
+    /// How far its elements lie apart in the tensor.
+    pub(super) steps: Vec<i64>,
 }
 
 impl Copy {
@@ -80,6 +83,7 @@ fn find(func: &Func, first: Op, region: Region) -> Found<Tile> {
         }
     }
     let steps = steps(func, tiles, statement, first)?;
+    ordered(func, tiles, first)?;
     let after = std::iter::successors(func.next_op(statement), |&op| func.next_op(op));
     if let Some(op) = after.into_iter().find(|&op| !is_plain(func, op) && !func.row(op).terminator) {
         let text = "something comes after its copy in the loop over tiles";
@@ -88,8 +92,13 @@ fn find(func: &Func, first: Op, region: Region) -> Found<Tile> {
     let allocs = allocs(func, tiles, steps[0], &copies)?;
     for copy in &copies {
         if starts(func, copy.op).into_iter().any(|value| movable_inputs(func, value, statement).is_none()) {
-            let text = "where it goes is known to the thread alone that begins the copy";
-            return Err(obstacle(copy.op, text, format!("compute it before, for all threads, {LEAVE_OUT}")));
+            let text = "where it goes is computed by the thread that begins the copy, and cannot be computed before";
+            return Err(obstacle(copy.op, text, format!("compute it in the loop over tiles, {LEAVE_OUT}")));
+        }
+        let map = tma::map_of(func, tma::sides(func, copy.op)[1]);
+        if let Some(map) = map.filter(|&map| is_inside(func, map, tiles)) {
+            let text = "its map is made in the loop over tiles";
+            return Err(obstacle(map, text, format!("make it before the loops over threads, {LEAVE_OUT}")));
         }
     }
     Ok(Tile { tiles, steps, statement, copies, allocs })
@@ -148,6 +157,18 @@ fn beside_copy(func: &Func, op: Op) -> Obstacle {
     obstacle(op, text, format!("let nothing else stand there, {LEAVE_OUT}"))
 }
 
+/// Is the order of the threads of a block its own, or that of one warpgroup? What `thread-sync` orders it must tell apart, and
+/// coordinates that loops carry may be those of any warpgroup.
+fn ordered(func: &Func, tiles: Op, copy: Op) -> Found<()> {
+    let Some(nest) = nest_of(func, tiles).map(|op| Nest::of(func, op)) else { return Ok(()) };
+    let rows = [Coordinate::ThreadY, Coordinate::ThreadZ];
+    if rows.into_iter().all(|of| nest.extent(of) == Some(1)) || nest.ops(func).any(|op| is_by_mbarrier(func, op)) {
+        return Ok(());
+    }
+    let text = "its block has several warpgroups, and no ring of bulk copies orders them";
+    Err(obstacle(copy, text, format!("bring the factors by `bulk_copy` and `pipeline`, {LEAVE_OUT}")))
+}
+
 /// The loops over steps of products that come before `statement` in the loop `tiles`.
 fn steps(func: &Func, tiles: Op, statement: Op, copy: Op) -> Found<Vec<Op>> {
     let body = func.op_regions(tiles)[0];
@@ -171,12 +192,19 @@ fn steps(func: &Func, tiles: Op, statement: Op, copy: Op) -> Found<Vec<Op>> {
         let text = "no loop over groups of products comes before it";
         return Err(obstacle(copy, text, format!("divide the sum into several steps, {LEAVE_OUT}")));
     }
-    let waits = |&&op: &&Op| {
-        let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
-        std::iter::once(op).chain(inner).any(|op| func.opcode(op) == tma::WAIT_STORES)
+    let until = before.iter().copied().take_while(|&op| op != steps[0]).chain([steps[0]]);
+    let in_until = || {
+        until.clone().flat_map(|op| {
+            let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
+            std::iter::once(op).chain(inner)
+        })
     };
-    let until: Vec<Op> = before.iter().copied().take_while(|&op| op != steps[0]).chain([steps[0]]).collect();
-    if let Some(&wait) = until.iter().find(waits) {
+    if let Some(other) = in_until().find(|&op| func.opcode(op) == tma::COMMIT_STORES || tma::writes_tensor(func, op)) {
+        // Waits count groups from the youngest.
+        let text = "other copies begin before or in the steps that its pieces would begin in";
+        return Err(obstacle(other, text, format!("begin them behind the steps, {LEAVE_OUT}")));
+    }
+    if let Some(wait) = in_until().find(|&op| func.opcode(op) == tma::WAIT_STORES) {
         let text = "copies are waited for before or in the steps that its pieces would begin in";
         return Err(obstacle(wait, text, format!("wait behind the steps, {LEAVE_OUT}")));
     }
@@ -237,5 +265,6 @@ fn cut(func: &Func, op: Op) -> Found<Copy> {
         return Err(obstacle(op, text, format!("let them divide the outer dimensions of the box, {LEAVE_OUT}")));
     };
     extents.iter_mut().zip(&cuts).for_each(|(extent, cut)| *extent /= cut);
-    Ok(Copy { op, cuts, extents })
+    let steps = box_steps(func, map).unwrap_or_else(|| vec![1; extents.len()]);
+    Ok(Copy { op, cuts, extents, steps })
 }

@@ -65,8 +65,8 @@
 //! # Limits
 //!
 //! The first thread of each warpgroup begins the copies, under no other condition, as the last statement of the loop over tiles. Nothing
-//! accesses the buffer, or waits for copies, in or before the steps. The buffer is made in the loop over tiles, or around it. Where that
-//! does not hold, copies stay whole, with a warning. A piece begins at a multiple of eight rows of its swizzle.
+//! accesses the buffer, begins copies to tensors or waits for them, in or before the steps. The buffer is made in the loop over tiles, or
+//! around it. Several warpgroups are ordered by `mbarrier`s. Where that does not hold, copies stay whole, with a warning. A piece begins at a multiple of eight rows of its swizzle.
 //!
 //! # Remarks
 //!
