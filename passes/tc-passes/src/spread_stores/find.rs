@@ -161,8 +161,9 @@ fn beside_copy(func: &Func, op: Op) -> Obstacle {
 /// coordinates that loops carry may be those of any warpgroup.
 fn ordered(func: &Func, tiles: Op, copy: Op) -> Found<()> {
     let Some(nest) = nest_of(func, tiles).map(|op| Nest::of(func, op)) else { return Ok(()) };
-    let rows = [Coordinate::ThreadY, Coordinate::ThreadZ];
-    if rows.into_iter().all(|of| nest.extent(of) == Some(1)) || nest.ops(func).any(|op| is_by_mbarrier(func, op)) {
+    let is_row = |of: &Coordinate| of.is_thread() && *of != Coordinate::ThreadX;
+    let mut rows = Coordinate::ALL.into_iter().filter(is_row);
+    if rows.all(|of| nest.extent(of) == Some(1)) || nest.ops(func).any(|op| is_by_mbarrier(func, op)) {
         return Ok(());
     }
     let text = "its block has several warpgroups, and no ring of bulk copies orders them";
