@@ -284,8 +284,8 @@ impl<'a> Emitter<'a> {
         let data = &self.graph()[stage];
         let Some(bounds) = self.bounds.stage(stage) else { return Ok(()) };
         let source = self.source(data.loc);
-        let asks_most = data.parts.iter().find_map(|part| part.directive());
-        let directive = self.directive(asks_most.or(data.placed_by()).unwrap_or(Loc::NONE));
+        let asked_by = data.parts.iter().find_map(|part| part.directive());
+        let directive = self.directive(asked_by.or(data.placed_by()).unwrap_or(Loc::NONE));
         self.locs = Locs { source, directive };
         let scope = self.func.name(bounds.scope.name());
         // Where a stride would depend on a size, bound inference has refused to pad it.

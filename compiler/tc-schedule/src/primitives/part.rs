@@ -72,7 +72,7 @@ pub(crate) trait StagePart {
         Vec::new()
     }
 
-    /// The directive that asks the most of the buffer, if it is this one.
+    /// The directive that is named where the buffer cannot be what it asks for; otherwise the one that placed the stage is.
     fn directive(&self) -> Option<Loc> {
         None
     }

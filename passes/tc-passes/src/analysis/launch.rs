@@ -39,6 +39,11 @@ pub(crate) fn coordinate(func: &Func, op: Op) -> Option<Coordinate> {
     }
 }
 
+/// Does it tell rows of threads along threadIdx.x apart?
+pub(crate) fn is_row(of: Coordinate) -> bool {
+    of.is_thread() && of != Coordinate::ThreadX
+}
+
 /// The variable of the loop `op`.
 pub(crate) fn loop_var(func: &Func, op: Op) -> Value {
     func.region_args(func.op_regions(op)[0])[0]
@@ -121,6 +126,11 @@ impl Nest {
     /// The loop whose blocks make clusters, and how many are one.
     pub(crate) fn cluster(&self, func: &Func) -> Option<(Op, i64)> {
         self.loops.iter().find_map(|&(op, _)| Some((op, tir::cluster_of(func, op)?)))
+    }
+
+    /// Are the threads of a block one row along threadIdx.x?
+    pub(crate) fn is_one_row(&self) -> bool {
+        Coordinate::ALL.into_iter().filter(|&of| is_row(of)).all(|of| self.extent(of) == Some(1))
     }
 
     /// The ops in it.

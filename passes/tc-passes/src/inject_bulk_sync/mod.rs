@@ -76,7 +76,7 @@
 mod disjoint;
 
 use crate::analysis::fold;
-use crate::analysis::launch::{LaunchNests, Nest, by_first_thread, coordinate, launch_var, loop_var};
+use crate::analysis::launch::{LaunchNests, Nest, by_first_thread, coordinate, is_row, launch_var, loop_var};
 use crate::analysis::structure::run_once;
 use indexmap::IndexSet;
 use tc_dialects::algebra::is_launch;
@@ -201,18 +201,14 @@ fn find(func: &Func, nest: &Nest, stores: &[Op]) -> Result<Vec<Run>, Box<Diagnos
             return Err(error(func, run.stores[0], text, "copy to different parts of the tensor"));
         }
         let by_row = |&store: &Op| launch_var(func, store, func.operands(store), is_row).is_some();
-        let is_only = Coordinate::ALL.into_iter().filter(|&of| is_row(of)).all(|of| nest.extent(of) == Some(1));
-        if !is_only && let Some(&store) = run.stores.iter().find(|store| !by_row(store)) {
+        if !nest.is_one_row()
+            && let Some(&store) = run.stores.iter().find(|store| !by_row(store))
+        {
             let text = "all warpgroups of the block would make this bulk copy".to_string();
             return Err(error(func, store, text, "let each of them copy what its own threads wrote"));
         }
     }
     Ok(runs)
-}
-
-/// Does the coordinate tell warpgroups apart?
-fn is_row(of: Coordinate) -> bool {
-    of.is_thread() && of != Coordinate::ThreadX
 }
 
 /// Does `second` stand after `first` in its region, with nothing but arithmetic between?

@@ -4,14 +4,18 @@ use super::find::{Copy, Tile, starts};
 use crate::analysis::carried::{carry_more, hand_on};
 use crate::analysis::invariant::movable_inputs;
 use crate::analysis::launch::by_first_thread;
+use crate::analysis::numbers::{Numbers, cast};
 use crate::analysis::region::{build_region, int_list};
-use crate::analysis::tiles::{self, erase_unused};
+use crate::analysis::tiles::erase_unused;
 use indexmap::{IndexMap, IndexSet};
 use tc_arith::Expr;
 use tc_dialects::algebra::{Algebra, const_extent};
 use tc_dialects::{arith, tir, tma, wgmma};
 use tc_ir::builder::OpSpec;
-use tc_ir::{Builder, Elem, Func, Op, Rewriter, Value, keys};
+use tc_ir::{Builder, Elem, Func, Op, Rewriter, Scalar, Value, keys};
+
+const I32: Scalar = Scalar::of(Elem::I32);
+const INDEX: Scalar = Scalar::of(Elem::Index);
 
 /// Where a piece begins in one dimension, before its own place in the box is added.
 #[derive(Clone, Copy)]
@@ -76,9 +80,9 @@ pub(super) fn emit(func: &mut Func, tile: &Tile) {
     let args = func.region_args(body).to_vec();
     let (&number, carried) = args[args.len() - more.len()..].split_first().expect("the number is carried");
     let are_enough = n_steps(func, &tile.steps).is_some_and(|n| n >= plan.n_pieces);
-    let (last, left) = in_steps(func, &plan, &tile.steps, Next { number, carried });
+    let (outermost, left) = in_steps(func, &plan, &tile.steps, Next { number, carried });
     if !are_enough {
-        rest(&mut Builder::after(func, last), &plan, Next { number: left, carried });
+        rest(&mut Builder::after(func, outermost), &plan, Next { number: left, carried });
     }
     let mut b = match func.terminator(body) {
         Some(end) => Builder::before(func, end),
@@ -101,7 +105,9 @@ pub(super) fn emit(func: &mut Func, tile: &Tile) {
 /// What each piece is, and what the loop over tiles hands on of the coordinates.
 fn plan<'t>(func: &mut Func, tile: &'t Tile) -> (Plan<'t>, Vec<Value>) {
     let mut maps: IndexMap<(Op, &[i64]), Value> = IndexMap::new();
-    let mut carried = Carried { algebra: tiles::algebra(func), values: Vec::new() };
+    let mut algebra = Algebra::of_func(func);
+    algebra.enter_place(func, tile.statement);
+    let mut carried = Carried { algebra, values: Vec::new() };
     let mut plan = Plan { pieces: Vec::new(), n_pieces: 0 };
     for copy in &tile.copies {
         let [shared, boxed] = tma::sides(func, copy.op);
@@ -180,7 +186,10 @@ fn in_steps(func: &mut Func, plan: &Plan<'_>, steps: &[Op], next: Next<'_>) -> (
         None => Builder::after(func, commit),
     };
     let all = b.int(plan.n_pieces, Elem::I32);
-    if_below(&mut b, number, all, |b| {
+    let is_left = below(&mut b, number, all);
+    let branch = tir::If::build(&mut b, is_left, &[], &[]);
+    let region = b.func.op_regions(branch)[0];
+    b.within(region, |b| {
         by_first_thread(b, |b| begin(b, plan, Next { number, carried: next.carried }));
     });
     let one = b.int(1, Elem::I32);
@@ -265,15 +274,15 @@ fn place(b: &mut Builder<'_>, start: Start, carried: &[Value], offset: Option<Va
     };
     match start {
         Start::Fixed(value) => {
-            let value = cast(b, value, Elem::Index);
-            let offset = offset.map(|offset| cast(b, offset, Elem::Index));
+            let value = cast(b, value, INDEX);
+            let offset = offset.map(|offset| cast(b, offset, INDEX));
             plus(b, value, offset)
         }
         Start::Carried(nth, own) => {
             let own = (own != 0).then(|| b.int(own, Elem::I32));
             let value = plus(b, carried[nth], own);
             let value = plus(b, value, offset);
-            cast(b, value, Elem::Index)
+            cast(b, value, INDEX)
         }
     }
 }
@@ -281,30 +290,12 @@ fn place(b: &mut Builder<'_>, start: Start, carried: &[Value], offset: Option<Va
 /// `value` as the copy engine takes it, by an op of its own.
 fn as_coordinate(b: &mut Builder<'_>, value: Value) -> Value {
     let none = b.int(0, Elem::I32);
-    let value = cast(b, value, Elem::I32);
+    let value = cast(b, value, I32);
     b.value(arith::ADD, &[value, none], &[])
 }
 
-/// `value` as a number of type `elem`.
-fn cast(b: &mut Builder<'_>, value: Value, elem: Elem) -> Value {
-    let ty = b.func.elem_ty(elem);
-    if b.func.value_type(value) == ty {
-        return value;
-    }
-    let op = arith::Cast::build(b, value, &[], &[ty]);
-    b.func.result(op).expect("the row has one result")
-}
-
 fn below(b: &mut Builder<'_>, value: Value, limit: Value) -> Value {
-    let less = b.func.word_attr("lt");
-    b.value(arith::CMP, &[value, limit], &[(keys::PREDICATE, less)])
-}
-
-fn if_below(b: &mut Builder<'_>, value: Value, limit: Value, build: impl FnOnce(&mut Builder<'_>)) {
-    let is_below = below(b, value, limit);
-    let branch = tir::If::build(b, is_below, &[], &[]);
-    let region = b.func.op_regions(branch)[0];
-    b.within(region, build);
+    Numbers { b, scalar: I32 }.compare(arith::Predicate::Lt, value, limit)
 }
 
 /// How often the innermost of `steps` runs for each tile, where that is constant.

@@ -9,7 +9,7 @@ use tc_dialects::tir::Coordinate;
 use tc_dialects::tma::{self, box_extents, box_steps, cuts};
 use tc_dialects::{arith, tir, wgmma};
 use tc_ir::effects::{accesses, root_buffer};
-use tc_ir::walk::{all_ops, ancestors, is_inside, ops_under};
+use tc_ir::walk::{OpRange, ancestors, is_inside};
 use tc_ir::{Func, Op, Region, Value, keys};
 use tc_support::Diagnostic;
 
@@ -17,7 +17,7 @@ use tc_support::Diagnostic;
 pub(super) struct Tile {
     /// The loop over tiles.
     pub(super) tiles: Op,
-    /// The loops over steps, the outermost first; each holds the next, the last the products.
+    /// The loops over steps, the outermost first; each holds the next, the last a group of products.
     pub(super) steps: Vec<Op>,
     /// The statement of the loop over tiles that begins the copies.
     pub(super) statement: Op,
@@ -58,21 +58,24 @@ fn obstacle(at: Op, text: impl Into<String>, help: impl Into<String>) -> Obstacl
 
 const LEAVE_OUT: &str = "or leave out `pieces`";
 
-/// The next copies that are to go in pieces: how they can, or the copies and a warning.
-pub(super) fn next(func: &Func) -> Option<Result<Tile, (Vec<Op>, Diagnostic)>> {
-    let is_asked =
-        |&op: &Op| tma::writes_tensor(func, op) && tma::is_async(func, op) && func.attr_of(op, keys::PIECES).is_some();
-    let first = all_ops(func).find(is_asked)?;
+/// Does the op, a copy in the background, ask to go in pieces?
+pub(super) fn is_asked(func: &Func, op: Op) -> bool {
+    tma::writes_tensor(func, op) && tma::is_async(func, op) && func.attr_of(op, keys::PIECES).is_some()
+}
+
+/// The copies that begin together with `first`: how they can go in pieces, or the copies and a warning. In the nests `unordered` it
+/// is not known of warpgroups that each copies to a place of its own once loops carry coordinates.
+pub(super) fn find(func: &Func, first: Op, unordered: &[Op]) -> Result<Tile, (Vec<Op>, Diagnostic)> {
     let region = func.region_of(first).expect("a copy stands in a region");
-    Some(find(func, first, region).map_err(|Obstacle { at, text, help }| {
+    tile(func, first, region, unordered).map_err(|Obstacle { at, text, help }| {
         let text = format!("this tile leaves as a whole: {text}");
         let warning = Diagnostic::warning("pieces", func.asked_location(first), text).help(help);
         let warning = if at == first { warning } else { warning.label(func.op_location(at), "here") };
-        (func.ops(region).filter(is_asked).collect(), warning)
-    }))
+        (func.ops(region).filter(|&op| is_asked(func, op)).collect(), warning)
+    })
 }
 
-fn find(func: &Func, first: Op, region: Region) -> Found<Tile> {
+fn tile(func: &Func, first: Op, region: Region, unordered: &[Op]) -> Found<Tile> {
     let (statement, tiles) = around(func, first)?;
     let mut copies = Vec::new();
     for op in func.ops(region) {
@@ -83,7 +86,10 @@ fn find(func: &Func, first: Op, region: Region) -> Found<Tile> {
         }
     }
     let steps = steps(func, tiles, statement, first)?;
-    ordered(func, tiles, first)?;
+    if nest_of(func, tiles).is_some_and(|nest| unordered.contains(&nest)) {
+        let text = "its block has several warpgroups, and no ring of bulk copies orders them";
+        return Err(obstacle(first, text, format!("bring the factors by `bulk_copy` and `pipeline`, {LEAVE_OUT}")));
+    }
     let after = std::iter::successors(func.next_op(statement), |&op| func.next_op(op));
     if let Some(op) = after.into_iter().find(|&op| !is_plain(func, op) && !func.row(op).terminator) {
         let text = "something comes after its copy in the loop over tiles";
@@ -157,27 +163,17 @@ fn beside_copy(func: &Func, op: Op) -> Obstacle {
     obstacle(op, text, format!("let nothing else stand there, {LEAVE_OUT}"))
 }
 
-/// Is the order of the threads of a block its own, or that of one warpgroup? What `thread-sync` orders it must tell apart, and
-/// coordinates that loops carry may be those of any warpgroup.
-fn ordered(func: &Func, tiles: Op, copy: Op) -> Found<()> {
-    let Some(nest) = nest_of(func, tiles).map(|op| Nest::of(func, op)) else { return Ok(()) };
-    let is_row = |of: &Coordinate| of.is_thread() && *of != Coordinate::ThreadX;
-    let mut rows = Coordinate::ALL.into_iter().filter(is_row);
-    if rows.all(|of| nest.extent(of) == Some(1)) || nest.ops(func).any(|op| is_by_mbarrier(func, op)) {
-        return Ok(());
-    }
-    let text = "its block has several warpgroups, and no ring of bulk copies orders them";
-    Err(obstacle(copy, text, format!("bring the factors by `bulk_copy` and `pipeline`, {LEAVE_OUT}")))
+/// Does `thread-sync` order the warpgroups of the nest, by what it knows of the places of each?
+pub(super) fn is_unordered(func: &Func, nest: &Nest) -> bool {
+    !nest.is_one_row() && !nest.ops(func).any(|op| is_by_mbarrier(func, op))
 }
 
-/// The loops over steps of products that come before `statement` in the loop `tiles`.
+/// The loops over steps of products that come before `statement` in the loop `tiles`: the first that holds a group of products, the
+/// first in that, and so on.
 fn steps(func: &Func, tiles: Op, statement: Op, copy: Op) -> Found<Vec<Op>> {
     let body = func.op_regions(tiles)[0];
     let before: Vec<Op> = func.ops(body).take_while(|&op| op != statement).collect();
-    let holds_products = |op: Op| {
-        let mut inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
-        inner.any(|op| func.opcode(op) == wgmma::COMMIT)
-    };
+    let holds_products = |op: Op| OpRange::at(func, op).ops(func).any(|op| func.opcode(op) == wgmma::COMMIT);
     let is_step = |&op: &Op| {
         func.opcode(op) == tir::FOR && runs_in_order(func, op) && coordinate(func, op).is_none() && holds_products(op)
     };
@@ -194,12 +190,7 @@ fn steps(func: &Func, tiles: Op, statement: Op, copy: Op) -> Found<Vec<Op>> {
         return Err(obstacle(copy, text, format!("divide the sum into several steps, {LEAVE_OUT}")));
     }
     let until = before.iter().copied().take_while(|&op| op != steps[0]).chain([steps[0]]);
-    let in_until = || {
-        until.clone().flat_map(|op| {
-            let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
-            std::iter::once(op).chain(inner)
-        })
-    };
+    let in_until = || until.clone().flat_map(|op| OpRange::at(func, op).ops(func));
     if let Some(other) = in_until().find(|&op| func.opcode(op) == tma::COMMIT_STORES || tma::writes_tensor(func, op)) {
         // Waits count groups from the youngest.
         let text = "other copies begin before or in the steps that its pieces would begin in";
@@ -219,9 +210,8 @@ fn allocs(func: &Func, tiles: Op, first_step: Op, copies: &[Copy]) -> Found<Vec<
     for copy in copies {
         let buffer = root_buffer(func, tma::sides(func, copy.op)[0]);
         for op in func.ops(body) {
-            let inner = func.op_regions(op).iter().flat_map(|&region| ops_under(func, region));
             let touches = |op: Op| accesses(func, op).iter().any(|&(place, _)| root_buffer(func, place) == buffer);
-            if let Some(touch) = std::iter::once(op).chain(inner).find(|&op| touches(op)) {
+            if let Some(touch) = OpRange::at(func, op).ops(func).find(|&op| touches(op)) {
                 let text = format!(
                     "`{}` is accessed before the steps end that pieces of the tile before would begin in",
                     func.value_text(buffer)

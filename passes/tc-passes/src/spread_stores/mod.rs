@@ -53,8 +53,8 @@
 //!
 //! # Algorithm
 //!
-//! 1. Find the loop over tiles around copies that say `pieces`, and in its body the loops over steps: those that hold nothing but
-//!    one another around the groups of products.
+//! 1. Find the loop over tiles around copies that say `pieces`, and in its body the loops over steps: the first that holds a group of
+//!    products, the first in that, and so on.
 //! 2. Cut each box into its pieces: the outer dimensions are divided first, so that a piece lies in one stretch of shared memory. Where
 //!    several copies follow each other, such as those of panels, the pieces of the first come first: `if begun < 4 { … } else { … }`.
 //! 3. The loop over tiles carries the number of pieces that have begun, at first all of them, and the coordinates of the copies
@@ -64,9 +64,10 @@
 //!
 //! # Limits
 //!
-//! The first thread of each warpgroup begins the copies, under no other condition, as the last statement of the loop over tiles. Nothing
-//! accesses the buffer, begins copies to tensors or waits for them, in or before the steps. The buffer is made in the loop over tiles, or
-//! around it. Several warpgroups are ordered by `mbarrier`s. Where that does not hold, copies stay whole, with a warning. A piece begins at a multiple of eight rows of its swizzle.
+//! The first thread of each warpgroup begins the copies, under no other condition, as the last statement of the loop over tiles.
+//! Nothing accesses the buffer, begins copies to tensors or waits for them, in or before the steps. The buffer is made in the loop
+//! over tiles, or around it. Several warpgroups are ordered by `mbarrier`s. A piece begins at a multiple of eight rows of its
+//! swizzle. Where that does not hold, copies stay whole, with a warning.
 //!
 //! # Remarks
 //!
@@ -81,8 +82,11 @@ mod emit;
 mod find;
 
 use crate::analysis::fold;
+use crate::analysis::launch::LaunchNests;
+use rustc_hash::FxHashSet;
 use tc_dialects::{forms, tir};
-use tc_ir::{Func, Rewriter, keys};
+use tc_ir::walk::all_ops;
+use tc_ir::{Func, Op, Rewriter, keys};
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
 
 tc_pass::options! {
@@ -107,26 +111,38 @@ pub struct SpreadStores;
 
 impl FuncPass for SpreadStores {
     fn run(&self, func: &mut Func, cx: &mut PassCx) -> bool {
+        let asked: Vec<Op> = all_ops(func).filter(|&op| find::is_asked(func, op)).collect();
+        if asked.is_empty() {
+            return false;
+        }
+        // Of loops over threads none is made anew.
+        let nests = cx.analysis::<LaunchNests>(func);
+        let unordered: Vec<Op> =
+            nests.iter().filter(|nest| find::is_unordered(func, nest)).map(|nest| nest.op).collect();
         let new = fold::mark(func);
-        let mut changed = false;
-        // One at a time: a loop that is made anew may be that of other copies, too.
-        while let Some(found) = find::next(func) {
-            changed = true;
-            match found {
+        let mut done: FxHashSet<Op> = FxHashSet::default();
+        for first in asked {
+            // Those that begin together go together.
+            if done.contains(&first) {
+                continue;
+            }
+            match find::find(func, first, &unordered) {
                 Ok(tile) => {
                     emit::emit(func, &tile);
+                    done.extend(tile.copies.iter().map(|copy| copy.op));
                     cx.count("tiles that leave in pieces", 1);
                 }
                 Err((copies, warning)) => {
                     cx.report(warning);
-                    for copy in copies {
+                    for &copy in &copies {
                         let attrs = func.without_entry(func.op_attrs(copy), keys::PIECES);
                         Rewriter::new(func).set_attrs(copy, attrs);
                     }
+                    done.extend(copies);
                 }
             }
         }
         fold::fold_new(func, new);
-        changed
+        true
     }
 }

@@ -22,6 +22,10 @@ impl Primitive for sched::BulkCopy {
             let text = format!("rows of 32, 64 or 128 bytes are swizzled, or none with 0, but not of {width}");
             return Err(cx.wrong_number(text).help("take `swizzle = 128` where rows have that many bytes").into());
         }
+        if cx.param(2).is_some() {
+            let text = format!("`{}` is filled, and only what is copied to a tensor leaves in pieces", cx.show(buffer));
+            return Err(cx.error("pieces", text).help("leave out `pieces`").into());
+        }
         Ok((alloc, width))
     }
 
