@@ -26,9 +26,12 @@ pub(crate) fn carry_more(func: &mut Func, old: Op, more: &[(Value, &str)]) -> Op
         b.arg(region, ty, Some(name));
     }
     let results: Vec<Value> = func.results(new).collect();
+    // Users of the arguments are found while they stand behind them: a search through all of the function is not needed.
+    let mut rw = Rewriter::new(func);
+    old_args.into_iter().zip(args).for_each(|(old, new)| rw.replace_value(old, new));
+    drop(rw);
     let mut rw = Rewriter::new(func);
     rw.set_attrs(new, attrs);
-    old_args.into_iter().zip(args).for_each(|(old, new)| rw.replace_value(old, new));
     for op in rw.func().ops(body).collect::<Vec<Op>>() {
         rw.move_to_end(op, region);
     }
