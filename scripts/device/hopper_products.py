@@ -16,14 +16,17 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
 from bench_seeds import time_with_graph  # noqa: E402
 
 FOLDER = "examples/hopper"
-FILES = ("product", "scaled", "batched", "product_f32", "clustered")
-PRODUCT, SCALED, BATCHED, PRODUCT_F32, CLUSTERED = (f"{FOLDER}/{name}.tir" for name in FILES)
+FILES = ("product", "scaled", "batched", "product_f32", "clustered", "grouped")
+PRODUCT, SCALED, BATCHED, PRODUCT_F32, CLUSTERED, GROUPED = (f"{FOLDER}/{name}.tir" for name in FILES)
 BATCH = 16
+# The experts of a grouped product, whose rows go to them in unequal parts of multiples of 128.
+N_EXPERTS = 8
 
 # Name: our operator and its file, and what the peer multiplies.
 ROWS = {
@@ -41,6 +44,7 @@ ROWS = {
     "f8-blocks": (SCALED, "product_f8_blocks", "f8-blocks"),
     "dense": (PRODUCT, "dense_f16", "layer"),
     "batched": (BATCHED, "batched_f16", "batched"),
+    "grouped": (GROUPED, "grouped_bf16", "grouped"),
     "few": (PRODUCT, "few_rows_f16", "float16"),
     "split": (PRODUCT, "few_rows_f16", "float16"),
 }
@@ -48,7 +52,7 @@ ROWS = {
 
 # Points of the space of those whose result leaves by bulk copies; each is tried once, and the best is measured.
 POINTS = [{"columns": 256, "stages": 3}, {"columns": 192, "stages": 4}, {"columns": 128, "stages": 5}]
-IN_BULK = {"f16", "bf16", "dense", "batched", "f8-rows", "f8-rows-fast"}
+IN_BULK = {"f16", "bf16", "dense", "batched", "grouped", "f8-rows", "f8-rows-fast"}
 
 # Products of the sizes of layers: M, N, K, the row that has the schedule, and its parameters; without any, the best of POINTS.
 OF_FEW = {"rows": 64, "columns": 128, "group": 4, "stages": 8, "blocks": 128}
@@ -72,6 +76,20 @@ def uniform(torch, *shape, dtype):
     bits = {torch.float16: 11, torch.bfloat16: 8, torch.float8_e4m3fn: 4}.get(dtype, 24)
     steps = torch.randint(0, 1 << bits, shape, device="cuda").to(torch.float32)
     return ((steps - (1 << bits - 1)) / (1 << bits)).to(dtype)
+
+
+def experts(m):
+    """The expert of each 128 rows: the parts are as 1 to 3 to 1 to 3 and so on."""
+    tiles = m // 128
+    weights = [1 + 2 * (expert % 2) for expert in range(N_EXPERTS)]
+    ends = [sum(weights[: expert + 1]) * tiles // sum(weights) for expert in range(N_EXPERTS)]
+    return [next(expert for expert, end in enumerate(ends) if tile < end) for tile in range(tiles)]
+
+
+def write_experts(m, path):
+    import numpy
+
+    numpy.save(path, numpy.array(experts(m), dtype=numpy.int32))
 
 
 def peer(torch, row, m, n, k):
@@ -100,6 +118,13 @@ def peer(torch, row, m, n, k):
         a = uniform(torch, BATCH, m, k, dtype=torch.float16)
         b = uniform(torch, BATCH, n, k, dtype=torch.float16)
         return lambda: torch.bmm(a, b.transpose(1, 2))
+    if factors == "grouped":
+        a = uniform(torch, m, k, dtype=torch.bfloat16)
+        b = uniform(torch, N_EXPERTS, n, k, dtype=torch.bfloat16)
+        of_tiles = experts(m)
+        ends = [128 * sum(of <= expert for of in of_tiles) for expert in range(N_EXPERTS)]
+        ends = torch.tensor(ends, dtype=torch.int32, device=device)
+        return lambda: torch._grouped_mm(a, b.transpose(1, 2), offs=ends)
     if factors == "f32":
         a, b = uniform(torch, m, k, dtype=torch.float32), uniform(torch, k, n, dtype=torch.float32)
         return lambda: torch.matmul(a, b)
@@ -133,6 +158,11 @@ def ours(run, row, m, n, k, defines, rotate=False):
         sizes = {"m": m, "n": n, "blocks_of_k": k // 128}
     elif row == "batched":
         sizes["batch"] = BATCH
+    elif row == "grouped":
+        sizes["groups"] = N_EXPERTS
+        path = f"{tempfile.gettempdir()}/experts-{m}.npy"
+        write_experts(m, path)
+        command += ["--input", f"expert={path}"]
     for name, value in {**sizes, **defines}.items():
         command += ["-D", f"{name}={value}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -145,8 +175,8 @@ def ours(run, row, m, n, k, defines, rotate=False):
 
 def n_copies(torch, row, m, n, k):
     """So many copies of the factors fill the second-level cache twice."""
-    bytes_of = {"float16": 2, "bfloat16": 2, "layer": 2, "batched": 2, "tf32": 4, "f32": 4}.get(ROWS[row][2], 1)
-    n_bytes = (m * k + n * k) * bytes_of * (BATCH if row == "batched" else 1)
+    bytes_of = {"float16": 2, "bfloat16": 2, "layer": 2, "batched": 2, "grouped": 2, "tf32": 4, "f32": 4}.get(ROWS[row][2], 1)
+    n_bytes = (m * k + n * k * (N_EXPERTS if row == "grouped" else 1)) * bytes_of * (BATCH if row == "batched" else 1)
     return -(-2 * torch.cuda.get_device_properties(0).L2_cache_size // n_bytes)
 
 

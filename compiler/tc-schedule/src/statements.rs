@@ -272,19 +272,37 @@ impl Writer<'_> {
         (az.pool.as_const(start) != Some(0)).then_some(start)
     }
 
+    /// The index `e` of a read of `stage` over what `stage` has fetched.
+    fn fetched(&mut self, stage: StageId, e: Expr) -> Expr {
+        let Some(bounds) = &self.bounds.stages[stage.idx()] else { return e };
+        let pairs: Vec<(Var, Var)> = bounds.demands.iter().flat_map(|demand| &demand.fetched).copied().collect();
+        if pairs.is_empty() {
+            return e;
+        }
+        let pool = &mut self.bounds.analyzer.pool;
+        let pairs: Vec<(Var, Expr)> = pairs.into_iter().map(|(var, of)| (var, pool.var(of))).collect();
+        pool.subst(e, &pairs)
+    }
+
     fn block(&mut self, block: &Block) -> Block {
         let mut block = block.clone();
         let insts = std::mem::take(&mut block.insts);
+        let mut fetches = false;
         for inst in &insts {
             let tensor = if let InstKind::Load(tensor) = inst.kind { Some(tensor) } else { None };
             for nth in 0..block.args(inst).len() {
                 if let Arg::Index(e) = block.args(inst)[nth] {
                     let offset = tensor.and_then(|tensor| self.start(tensor, nth));
-                    *block.arg_mut(inst, nth) = Arg::Index(self.write(e, offset));
+                    let of = tensor.map_or(e, |tensor| self.fetched(tensor.stage, e));
+                    fetches |= of != e;
+                    *block.arg_mut(inst, nth) = Arg::Index(self.write(of, offset));
                 }
             }
         }
         block.insts = insts;
+        if fetches {
+            block.prune(&self.bounds.analyzer.pool, &self.bounds.vars);
+        }
         for nth in 0..block.yields.len() {
             if let Arg::Index(e) = block.yields[nth] {
                 block.yields[nth] = Arg::Index(self.write(e, None));
@@ -383,7 +401,7 @@ impl Writer<'_> {
             .filter(|(_, (_, home, _))| *home == stage)
             .filter_map(|(var, (name, _, extra))| match extra {
                 Extra::Inlined(value) => Some((var, name.clone(), *value)),
-                Extra::Opaque(_) => None,
+                Extra::Opaque(_) | Extra::Fetched(..) => None,
             })
             .collect();
         // A name may use another one that was introduced before it.

@@ -9,7 +9,7 @@ mod flatten;
 pub(crate) use flatten::flatten;
 
 use crate::graph::{AxisId, Graph, StageId, TensorRef};
-use tc_arith::{Expr, Var};
+use tc_arith::{Expr, Pool, Var};
 use tc_ir::{Op, Value};
 
 /// An operand.
@@ -68,6 +68,12 @@ impl Block {
         &self.args[inst.args.0 as usize..(inst.args.0 + inst.args.1) as usize]
     }
 
+    /// Those operands that are integers of the algebra: of a load, its indices.
+    pub(crate) fn indices(&self, inst: &Inst) -> Vec<Expr> {
+        let args = self.args(inst).iter();
+        args.filter_map(|arg| if let Arg::Index(expr) = arg { Some(*expr) } else { None }).collect()
+    }
+
     pub(crate) fn arg_mut(&mut self, inst: &Inst, nth: usize) -> &mut Arg {
         &mut self.args[inst.args.0 as usize + nth]
     }
@@ -79,6 +85,36 @@ impl Block {
 
     pub(crate) fn all_args(&self) -> impl Iterator<Item = &Arg> {
         self.args.iter().chain(&self.yields)
+    }
+
+    /// Leaves out what nothing uses.
+    pub(crate) fn prune(&mut self, pool: &Pool, vars: &Vars) {
+        let mut used = vec![false; self.n_values as usize];
+        let use_of = |used: &mut Vec<bool>, arg: &Arg| match *arg {
+            Arg::Value(number) => used[number as usize] = true,
+            Arg::Index(expr) => {
+                for var in pool.vars(expr) {
+                    if let Some((_, _, Extra::Opaque(number))) = vars.extra(var) {
+                        used[*number as usize] = true;
+                    }
+                }
+            }
+            Arg::Outer(_) => {}
+        };
+        self.yields.iter().for_each(|arg| use_of(&mut used, arg));
+        let mut insts = std::mem::take(&mut self.insts);
+        insts.reverse();
+        insts.retain(|inst| {
+            let (first, n) = inst.results;
+            let is_used = n == 0 || used[first as usize..(first + n) as usize].contains(&true);
+            let stays = is_used || matches!(inst.kind, InstKind::If | InstKind::Else | InstKind::End);
+            if stays {
+                self.args(inst).iter().for_each(|arg| use_of(&mut used, arg));
+            }
+            stays
+        });
+        insts.reverse();
+        self.insts = insts;
     }
 
     pub(super) fn push(&mut self, kind: InstKind, op: Option<Op>, args: &[Arg], n_results: u32) -> u32 {
@@ -106,13 +142,22 @@ pub(crate) struct Body {
     pub(crate) condition: Option<Block>,
 }
 
+impl Body {
+    /// All of its blocks.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.init.iter().chain(&self.condition).chain([&self.update])
+    }
+}
+
 /// A variable that a body introduces.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Extra {
     /// The axis of an inlined stage: what it stands for, over other variables.
     Inlined(Expr),
     /// An integer that the algebra does not see into: the result of an instruction, by its number.
     Opaque(u32),
+    /// An element of an argument, at indices over counters: where what a stage computes begins, if data say so.
+    Fetched(TensorRef, Box<[Expr]>),
 }
 
 /// The number of the first variable that is a size: above those of axes and bodies.
@@ -152,6 +197,20 @@ impl Vars {
     /// Is `var` a size of the operator?
     pub(crate) fn is_size(var: Var) -> bool {
         var.0 >= FIRST_SIZE
+    }
+
+    /// The leaves whose counters `expr` depends on, by way of what is fetched, too.
+    pub(crate) fn counters(&self, pool: &Pool, expr: Expr) -> Vec<AxisId> {
+        let mut pending = pool.vars(expr);
+        let mut found = Vec::new();
+        while let Some(var) = pending.pop() {
+            match self.extra(var) {
+                Some((_, _, Extra::Fetched(_, indices))) => pending.extend(indices.iter().flat_map(|&e| pool.vars(e))),
+                Some(_) => {}
+                None => found.extend(Vars::as_counter(var)),
+            }
+        }
+        found
     }
 
     /// The leaf whose counter `var` is, if it is one; variables that bodies introduce are not asked about.

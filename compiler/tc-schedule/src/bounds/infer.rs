@@ -2,7 +2,7 @@
 
 use super::region::reaches_beyond;
 use super::{Bounds, Demand, Taken};
-use crate::body::{Arg, Body, Extra, InstKind, Vars, flatten};
+use crate::body::{Body, Extra, InstKind, Vars, flatten};
 use crate::check::{Extent, check};
 use crate::diagnostic::{ScheduleDiagnostic, ScheduleDiagnostics};
 use crate::graph::{Attach, AxisId, Graph, Kind, StageId};
@@ -60,6 +60,14 @@ pub(super) struct Set {
     pub(super) full: bool,
 }
 
+/// A read of a stage.
+struct Load {
+    loc: Loc,
+    indices: Vec<Expr>,
+    /// The number of the block of the reader's body.
+    block: usize,
+}
+
 /// What the root axes of a consumer run over, and how the loops around it were taken.
 type Domain = (Vec<(Var, SymInterval)>, Vec<(AxisId, Taken)>);
 
@@ -113,7 +121,7 @@ impl Inference<'_> {
 
     /// What each consumer reads of `stage`.
     fn demands(&mut self, stage: StageId) -> Result<Vec<Demand>, ScheduleDiagnostic> {
-        let mut demands = Vec::new();
+        let mut demands: Vec<Demand> = Vec::new();
         for consumer in self.bounds.graph.order.clone() {
             if self.bounds.stages[consumer.idx()].is_none() {
                 continue;
@@ -124,11 +132,13 @@ impl Inference<'_> {
             }
             self.check_init(consumer, stage)?;
             let (relaxed, loops) = self.domain(consumer, stage)?;
-            for (loc, indices) in loads {
+            for Load { loc, indices, block } in loads {
+                let (relaxed, fetched) = self.fetch(consumer, block, &indices, &relaxed);
                 let ends = indices.into_iter().map(|index| self.bounds.analyzer.eval_set(index, &relaxed)).collect();
-                let demand = Demand { consumer, loc, ends, loops: loops.clone() };
-                if !demands.iter().any(|other: &Demand| other.consumer == consumer && other.ends == demand.ends) {
-                    demands.push(demand);
+                let demand = Demand { consumer, loc, ends, loops: loops.clone(), fetched };
+                match demands.iter_mut().find(|other| other.consumer == consumer && other.ends == demand.ends) {
+                    Some(other) => other.fetched.extend(demand.fetched),
+                    None => demands.push(demand),
                 }
             }
         }
@@ -136,29 +146,28 @@ impl Inference<'_> {
     }
 
     /// The indices at which `consumer` reads `stage`.
-    fn loads(&mut self, consumer: StageId, stage: StageId) -> Vec<(Loc, Vec<Expr>)> {
+    fn loads(&mut self, consumer: StageId, stage: StageId) -> Vec<Load> {
         let te = self.operator.te;
-        let mut loads: Vec<(Loc, Vec<Expr>)> = Vec::new();
-        let body = &self.bounds.bodies[consumer.idx()];
-        let blocks = body.init.iter().chain(&body.condition).chain([&body.update]);
+        let mut loads: Vec<Load> = Vec::new();
         let home = self.bounds.graph[consumer].loc;
-        for block in blocks {
+        for (nth, block) in self.bounds.bodies[consumer.idx()].blocks().enumerate() {
             for inst in
                 block.insts.iter().filter(|inst| matches!(inst.kind, InstKind::Load(from) if from.stage == stage))
             {
                 let loc = inst.op.map_or(home, |op| te.op_locs(op).source);
-                let indices = block
-                    .args(inst)
-                    .iter()
-                    .filter_map(|arg| if let Arg::Index(expr) = arg { Some(*expr) } else { None });
-                loads.push((loc, indices.collect()));
+                loads.push(Load { loc, indices: block.indices(inst), block: nth });
             }
         }
-        let expansions = &self.expansions;
-        for index in loads.iter_mut().flat_map(|(_, indices)| indices) {
-            *index = self.bounds.analyzer.pool.subst_with(*index, &|v| expansions.get(&v).copied());
+        for index in loads.iter_mut().flat_map(|load| &mut load.indices) {
+            *index = self.expanded(*index);
         }
         loads
+    }
+
+    /// `index` over axes of stages that are not inlined.
+    pub(super) fn expanded(&mut self, index: Expr) -> Expr {
+        let expansions = &self.expansions;
+        self.bounds.analyzer.pool.subst_with(index, &|v| expansions.get(&v).copied())
     }
 
     /// How the loop of `leaf` is taken, as `stage` sees it, from inside or not.
@@ -183,7 +192,7 @@ impl Inference<'_> {
     fn around(&self, stage: StageId, path: &[AxisId]) -> Vec<AxisId> {
         let mut around = path.to_vec();
         let ranges = self.bounds.stages[stage.idx()].iter().flat_map(|bounds| &bounds.ranges);
-        for leaf in ranges.flat_map(|range| self.bounds.analyzer.pool.vars(range.min)).filter_map(Vars::as_counter) {
+        for leaf in ranges.flat_map(|range| self.bounds.vars.counters(&self.bounds.analyzer.pool, range.min)) {
             if !around.contains(&leaf) {
                 around.push(leaf);
             }
@@ -231,6 +240,7 @@ impl Inference<'_> {
         {
             return Err(self.not_inside(stage, consumer, attach));
         }
+        self.free_fetched(&mut running);
         self.pass_up(consumer);
         Ok((self.root_sets(consumer, &running), loops))
     }

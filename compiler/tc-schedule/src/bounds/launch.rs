@@ -1,7 +1,6 @@
 //! Launches: the extents of the coordinates of each nest, and what a target allows.
 
 use super::{Bounds, Launch};
-use crate::body::Vars;
 use crate::diagnostic::{ScheduleDiagnostic, ScheduleDiagnostics};
 use crate::directive::show_axis;
 use crate::graph::{Attach, AxisId, Graph, Kind, Source, StageId};
@@ -205,7 +204,7 @@ fn shorter_elsewhere(bounds: &Bounds, stage: StageId, launch: &Launch) -> Option
         return None;
     }
     let mins = bounds.stage(stage)?.ranges.iter().map(|range| range.min);
-    let mut counters = mins.flat_map(|min| bounds.analyzer.pool.vars(min)).filter_map(Vars::as_counter);
+    let mut counters = mins.flat_map(|min| bounds.vars.counters(&bounds.analyzer.pool, min));
     counters.find(|&leaf| {
         graph[leaf].kind == Kind::Launch(launch.coordinate)
             && bounds.extents[leaf.idx()].may_be_below(launch.extent)

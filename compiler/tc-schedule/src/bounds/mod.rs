@@ -11,11 +11,14 @@
 //! - A split axis runs whole if both parts do; otherwise it is `outer * extent of inner + inner`, which may reach past
 //!   the axis' end: that is where guards come from.
 //! - An axis under a fusion is tight while the fusion does not cross a row, and whole otherwise.
+//! - An index that is an element of an argument, at a place where no loop inside of the attach point moves it, is a point:
+//!   the element is read before the region. TVM takes all of the dimension.
 //! - A region is cut to the tensor only where both ends are known to lie outside.
 //! - A split by a factor has inner parts of that extent where the extent of what is split is not known.
 //!
 //! The result is plain data: nothing here makes IR.
 
+mod fetch;
 mod infer;
 mod launch;
 mod refuse;
@@ -31,7 +34,7 @@ use crate::body::{Body, Vars};
 use crate::graph::{AxisId, Graph, StageId};
 use crate::scope::Scope;
 use crate::size::Size;
-use tc_arith::{Analyzer, Expr, SymInterval};
+use tc_arith::{Analyzer, Expr, SymInterval, Var};
 use tc_dialects::tir::Coordinate;
 use tc_ir::Loc;
 
@@ -55,6 +58,8 @@ pub struct Demand {
     pub ends: Vec<SymInterval>,
     /// The loops around the read, innermost first, and how they were taken.
     pub loops: Vec<(AxisId, Taken)>,
+    /// The integers that the consumer computes of data, and of which the stage knows the one that they all are.
+    pub(crate) fetched: Vec<(Var, Var)>,
 }
 
 /// How a loop around a read was taken while the region of one part of a stage was inferred.

@@ -2,7 +2,7 @@
 
 use super::Range;
 use super::infer::Inference;
-use crate::body::{InstKind, Vars};
+use crate::body::InstKind;
 use crate::diagnostic::ScheduleDiagnostic;
 use crate::directive::{code_list, loops_of, one_of};
 use crate::graph::{Attach, AxisId, Kind, StageId};
@@ -17,7 +17,7 @@ impl Inference<'_> {
         let graph = &self.bounds.graph;
         let around = graph.path(stage);
         for range in ranges {
-            for leaf in self.bounds.analyzer.pool.vars(range.min).into_iter().filter_map(Vars::as_counter) {
+            for leaf in self.bounds.vars.counters(&self.bounds.analyzer.pool, range.min) {
                 // A thread's number is the same in every loop that is bound to it.
                 let kind = graph[leaf].kind;
                 let same = |&other: &AxisId| matches!(kind, Kind::Launch(_)) && graph[other].kind == kind;

@@ -2,7 +2,7 @@
 
 use super::Emitter;
 use crate::body::{Arg, Block, Extra, Inst, InstKind, Vars};
-use crate::graph::Kind;
+use crate::graph::{Kind, TensorRef};
 use crate::size::Size;
 use rustc_hash::FxHashMap;
 use tc_arith::{Expr, Node, Var};
@@ -255,21 +255,45 @@ impl<'a> Emitter<'a> {
         self.builder().value(arith::CMP, args, &[(keys::PREDICATE, word)])
     }
 
-    /// The value of a variable: a counter, or the value of an axis, which gets its name where its loops are open.
+    /// The value of a variable: a counter, the value of an axis, which gets its name where its loops are open, or what is fetched.
     pub(super) fn var(&mut self, var: Var) -> Value {
         if let Some(&value) = self.values.get(&var) {
             return value;
         }
-        let Some(&(axis, value)) = self.statements.named.get(&var) else {
-            // Another loop is bound to the same coordinate; or it is the counter of a loop that runs once at most.
-            let counter = self.home(var).and_then(|home| self.open[home].counter);
-            return match counter.and_then(|counter| self.values.get(&counter)) {
-                Some(&value) => value,
-                None => self.builder().index(0),
-            };
-        };
-        let vars = self.bounds.analyzer.pool.vars(value);
-        let home = vars.iter().filter_map(|&var| self.home(var)).max().unwrap_or(0);
+        if let Some(&(axis, value)) = self.statements.named.get(&var) {
+            let home = self.home_of(value).unwrap_or(0);
+            let named = self.hoist(var, home, |emitter| emitter.expr(value));
+            let name: &'a str = &self.graph()[axis].name;
+            self.builder().name(named, name);
+            return named;
+        }
+        let bounds = self.bounds;
+        if let Some((_, _, Extra::Fetched(from, indices))) = bounds.vars.extra(var) {
+            let home = self.home(var).unwrap_or(0);
+            return self.hoist(var, home, |emitter| emitter.element(*from, indices));
+        }
+        // Another loop is bound to the same coordinate; or it is the counter of a loop that runs once at most.
+        let counter = self.home(var).and_then(|home| self.open[home].counter);
+        match counter.and_then(|counter| self.values.get(&counter)) {
+            Some(&value) => value,
+            None => self.builder().index(0),
+        }
+    }
+
+    /// The element of an argument, an integer, as an `index`.
+    fn element(&mut self, from: TensorRef, indices: &[Expr]) -> Value {
+        let indices: Vec<Value> = indices.iter().map(|&index| self.expr(index)).collect();
+        let mut args = vec![self.buffers[from.stage.idx()][from.result as usize]];
+        args.extend(self.laid_out(from.stage, indices));
+        let element = self.builder().value(tir::Load::OPCODE, &args, &[]);
+        let element = self.cast(element, Elem::Index);
+        let name = format!("{}_at", self.graph()[from.stage].tensors[from.result as usize].name);
+        self.builder().name(element, &name);
+        element
+    }
+
+    /// Makes the value of `var` in the open region `home`, until that is closed.
+    fn hoist(&mut self, var: Var, home: usize, make: impl FnOnce(&mut Self) -> Value) -> Value {
         let rest = self.open.split_off(home + 1);
         // Names stand at the start of their loop, in the order in which they were asked for.
         let (region, after) = (self.open[home].region, self.open[home].last_let);
@@ -278,10 +302,8 @@ impl<'a> Emitter<'a> {
             None => self.func.ops(region).collect(),
         };
         let locals = std::mem::take(&mut self.locals);
-        let named = self.expr(value);
+        let named = make(self);
         self.locals = locals;
-        let name: &'a str = &self.graph()[axis].name;
-        self.builder().name(named, name);
         if !tail.is_empty() {
             let mut rewriter = tc_ir::Rewriter::new(&mut self.func);
             for op in tail {
@@ -295,8 +317,24 @@ impl<'a> Emitter<'a> {
         named
     }
 
-    /// The open region that the counter `var` belongs to: that of its loop, or of one bound to the same coordinate.
+    /// The innermost of the open regions that what `e` depends on belongs to.
+    fn home_of(&self, e: Expr) -> Option<usize> {
+        self.bounds.analyzer.pool.vars(e).iter().filter_map(|&var| self.home(var)).max()
+    }
+
+    /// The open region that the counter `var` belongs to: that of its loop, or of one bound to the same coordinate. What is fetched
+    /// belongs inside of a kernel.
     fn home(&self, var: Var) -> Option<usize> {
+        if let Some((_, _, Extra::Fetched(_, indices))) = self.bounds.vars.extra(var) {
+            let is_launch = |counter: Var| {
+                Vars::as_counter(counter).is_some_and(|leaf| matches!(self.graph()[leaf].kind, Kind::Launch(_)))
+            };
+            // Of blocks and threads that are bound one inside of the other the innermost: all of them begin with it.
+            let launches = self.open.iter().map(|open| open.counter.is_some_and(is_launch));
+            let kernel =
+                launches.enumerate().skip_while(|&(_, is)| !is).take_while(|&(_, is)| is).last().map(|(at, _)| at);
+            return indices.iter().filter_map(|&index| self.home_of(index)).chain(kernel).max();
+        }
         if let Some(at) = self.open.iter().rposition(|open| open.counter == Some(var)) {
             return Some(at);
         }

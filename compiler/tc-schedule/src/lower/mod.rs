@@ -7,7 +7,7 @@ mod nest;
 mod store;
 mod symbols;
 
-use crate::body::{Arg, Block, Vars};
+use crate::body::{Arg, Block, Body, Vars};
 use crate::bounds::Bounds;
 use crate::graph::{Attach, AxisId, Graph, Source, StageId, TensorRef};
 use crate::operator::Operator;
@@ -224,8 +224,7 @@ impl<'a> Emitter<'a> {
     fn outer_values(&mut self) {
         let te = self.operator.te;
         let mut wanted = vec![false; te.n_value_ids()];
-        let bodies = self.bounds.bodies.iter();
-        let blocks = bodies.flat_map(|body| body.init.iter().chain(&body.condition).chain([&body.update]));
+        let blocks = self.bounds.bodies.iter().flat_map(Body::blocks);
         let mut any = false;
         for arg in blocks.flat_map(Block::all_args) {
             if let Arg::Outer(value) = arg {

@@ -27,6 +27,12 @@ fn axis(name: &str, high: Expr) -> Axis {
     Axis { name: name.to_string(), low: 0, high }
 }
 
+/// An integer that is read, from 0 to `most`.
+fn clamped(drawn: Expr, most: Expr) -> Expr {
+    let low = Expr::Call("max", vec![Expr::Cast("index", Box::new(drawn)), Expr::Int(0)]);
+    Expr::Call("min", vec![low, most])
+}
+
 impl Maker<'_> {
     /// One stage that reads `source`; none where what was drawn does not fit.
     pub(super) fn stage(&mut self, source: &Source) -> Option<()> {
@@ -71,7 +77,7 @@ impl Maker<'_> {
         let at = self.rng.below(n);
         let extent = shape.get(at).map_or(0, |extent| self.value(extent));
         let width = self.rng.pick(&[2, 3, 3, 4]);
-        let what = if n == 0 { 0 } else { self.rng.below(17) };
+        let what = if n == 0 { 0 } else { self.rng.below(18) };
         let name = match what {
             1 if n > 1 => {
                 let other = (at + 1) % n;
@@ -143,15 +149,27 @@ impl Maker<'_> {
             12 if matches!(shape[at], Expr::Int(_) | Expr::Name(_)) => {
                 let high = self.size();
                 let indices = self.param("X", "i32", vec![high.clone()]);
-                axes[at].high = high;
-                let drawn = Expr::Read(indices.name, vec![var(&axes[at])]);
+                // Neighbours may share what says where their element is.
+                let by = self.rng.pick(&[1, 1, 2, 4]);
+                axes[at].high = if by == 1 { high } else { high.infix("*", Expr::Int(by)) };
+                let place = if by == 1 { var(&axes[at]) } else { var(&axes[at]).infix("/", Expr::Int(by)) };
+                let drawn = Expr::Read(indices.name, vec![place]);
                 index[at] = if self.rng.chance(50) {
                     Expr::Cast("index", Box::new(drawn)).infix("%", shape[at].clone())
                 } else {
-                    let low = Expr::Call("max", vec![Expr::Cast("index", Box::new(drawn)), Expr::Int(0)]);
-                    Expr::Call("min", vec![low, shape[at].clone().plus(-1)])
+                    clamped(drawn, shape[at].clone().plus(-1))
                 };
                 "gather"
+            }
+            // An extent that stays open may be less than the window.
+            17 if n < 3 && extent > width && matches!(shape[at], Expr::Int(_)) => {
+                let high = self.new_size(&[1, 2, 3, 4, 5]);
+                let starts = self.param("X", "i32", vec![high.clone()]);
+                axes[at].high = Expr::Int(width);
+                axes.insert(at, axis("b", high));
+                let start = clamped(Expr::Read(starts.name, vec![var(&axes[at])]), shape[at].clone().plus(-width));
+                index[at] = start.infix("+", var(&axes[at + 1]));
+                "window of data"
             }
             13..=15 if extent <= MOST_TERMS => {
                 // One axis or several are reduced; the others stay.

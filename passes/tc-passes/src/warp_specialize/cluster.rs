@@ -1,6 +1,7 @@
 //! Rings of a cluster: blocks that bring a box for all of them, a part each.
 
 use super::find::{error, labelled};
+use crate::analysis::invariant::arguments;
 use crate::analysis::launch::{Nest, loop_var, no_whole_clusters};
 use crate::analysis::region::{build_region, int_list};
 use rustc_hash::FxHashMap;
@@ -84,6 +85,14 @@ impl Alike {
     fn holds(&mut self, func: &Func, at: Op, value: Value) -> bool {
         let expr = self.algebra.expr(func, value);
         let block = Algebra::var(self.var);
+        // What is read at the same place is the same.
+        let hidden = self.algebra.analyzer.pool.vars(expr);
+        let hidden = hidden.into_iter().filter_map(|var| func.def_op(Algebra::value(var)));
+        let is_read = |&op: &Op| func.operands(op).iter().any(|&input| arguments(func, input).contains(&self.var));
+        let places: Vec<Value> = hidden.filter(is_read).flat_map(|op| func.operands(op).to_vec()).collect();
+        if !places.into_iter().all(|place| self.holds(func, at, place)) {
+            return false;
+        }
         if !self.algebra.analyzer.pool.uses(expr, block) {
             return true;
         }

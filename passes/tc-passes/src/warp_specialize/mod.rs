@@ -74,12 +74,12 @@
 //! 4. Where an iteration is one group of products and nothing else, the group runs on while the next one begins: it is
 //!    waited for an iteration later, and its slot is released then; the last one after the loop, or after the outermost of loops
 //!    that hold nothing but one another and surely run.
-//! 5. Copy to the producer what computes the coordinates of the loads, and take the loads out of the consumers' role.
+//! 5. Copy to the producer what computes the coordinates of the loads; data that tell them are read in the same loop as before. Take the loads out of the consumers' role.
 //!
 //! # Limits
 //!
-//! One loop with loads in a nest. The coordinates of a load are computed from loop variables and sizes. Consumers are
-//! numbered by `threadIdx.x` and `threadIdx.y`. The bounds of loops around depend on sizes, on the block and on one another,
+//! One loop with loads in a nest. The coordinates of a load are computed from loop variables, sizes and what global memory holds that
+//! the kernel does not write. Consumers are numbered by `threadIdx.x` and `threadIdx.y`. The bounds of loops around depend on sizes, on the block and on one another,
 //! and not on data.
 //!
 //! # Remarks

@@ -4,6 +4,7 @@ use super::channel::Channel;
 use super::cluster::Maps;
 use super::count;
 use super::find::Ring;
+use super::refuse::reads_tensor;
 use super::roles::for_first_lane;
 use crate::analysis::launch::loop_var;
 use crate::analysis::versions::shift;
@@ -12,12 +13,14 @@ use tc_dialects::{tir, tma};
 use tc_ir::builder::OperandSegment;
 use tc_ir::clone::{ValueMap, clone_op};
 use tc_ir::walk::ops_under;
-use tc_ir::{Attr, AttrData, Builder, Func, Name, Op, Rewriter, Value, keys};
+use tc_ir::{Attr, AttrData, Builder, Func, Name, Op, Region, Rewriter, Value, keys};
 
 /// Builds it at the end of where `b` stands.
 pub(super) fn emit(b: &mut Builder<'_>, ring: &Ring, maps: &Maps, channel: Channel) {
     for_first_lane(b, ring, None, |b| {
-        level(b, (ring, maps), channel, 0, (&mut ValueMap::default(), None));
+        let mut map = ValueMap::default();
+        read(b, ring, ring.home, &mut map);
+        level(b, (ring, maps), channel, 0, (&mut map, None));
     });
 }
 
@@ -57,8 +60,20 @@ fn level(
     };
     // What is computed inside is computed anew in each branch and iteration.
     let mut inner = map.clone();
-    b.within(region, |b| level(b, (ring, maps), channel, nth + 1, (&mut inner, before)));
+    b.within(region, |b| {
+        read(b, ring, b.func.op_regions(op)[0], &mut inner);
+        level(b, (ring, maps), channel, nth + 1, (&mut inner, before))
+    });
     None
+}
+
+/// Reads what tells, in the region `old` of the consumers, where the loads start: once, and not in each iteration of the ring.
+fn read(b: &mut Builder<'_>, ring: &Ring, old: Region, map: &mut ValueMap) {
+    let places: Vec<Value> = ring.loads.iter().flat_map(|&load| b.func.operands(load)[..2].to_vec()).collect();
+    let wanted = inputs(b.func, ring, &places, map);
+    let is_read = |&op: &Op| b.func.region_of(op) == Some(old) && reads_tensor(b.func, op);
+    let values: Vec<Value> = wanted.into_iter().filter(is_read).filter_map(|op| b.func.result(op)).collect();
+    compute(b, ring, &values, map);
 }
 
 /// The same of a loop that carries the number of iterations.
@@ -82,6 +97,7 @@ fn counting(
     let mut inner = map.clone();
     inner.insert(old, var);
     b.within(region, |b| {
+        read(b, ring, b.func.op_regions(op)[0], &mut inner);
         let is_innermost = nth + 1 == ring.n_counted;
         let total = is_innermost.then(|| count::after(b, ring, count, &inner));
         let of_inner = level(b, (ring, maps), channel, nth + 1, (&mut inner, Some(count)));
@@ -131,21 +147,26 @@ fn fill(
 
 /// Copies what computes `values` from what stands in the consumers' region, as far as it is not mapped yet.
 pub(super) fn compute(b: &mut Builder<'_>, ring: &Ring, values: &[Value], map: &mut ValueMap) {
-    let inside: Vec<Op> = ops_under(b.func, ring.home).collect();
+    for op in inputs(b.func, ring, values, map) {
+        clone_op(b, op, map);
+    }
+}
+
+/// The ops of the consumers' region that `values` are computed from, as far as they are not mapped yet, in their order.
+fn inputs(func: &Func, ring: &Ring, values: &[Value], map: &ValueMap) -> Vec<Op> {
+    let inside: Vec<Op> = ops_under(func, ring.home).collect();
     let known: FxHashSet<Op> = inside.iter().copied().collect();
     let (mut wanted, mut worklist): (FxHashSet<Op>, Vec<Value>) = (FxHashSet::default(), values.to_vec());
     while let Some(value) = worklist.pop() {
         if map.contains_key(&value) {
             continue;
         }
-        let Some(def) = b.func.def_op(value).filter(|def| known.contains(def)) else { continue };
-        if b.func.opcode(def) != tir::ALLOC && wanted.insert(def) {
-            worklist.extend_from_slice(b.func.operands(def));
+        let Some(def) = func.def_op(value).filter(|def| known.contains(def)) else { continue };
+        if func.opcode(def) != tir::ALLOC && wanted.insert(def) {
+            worklist.extend_from_slice(func.operands(def));
         }
     }
-    for op in inside.into_iter().filter(|op| wanted.contains(op)) {
-        clone_op(b, op, map);
-    }
+    inside.into_iter().filter(|op| wanted.contains(op)).collect()
 }
 
 /// Takes the loads out of the consumers' role.

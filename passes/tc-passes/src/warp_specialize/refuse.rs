@@ -116,7 +116,12 @@ fn is_carried(func: &Func, nest: &Nest, arg: Value) -> bool {
     nth > 0 && func.region_parent(region).is_some_and(|op| is_inside(func, op, nest.op))
 }
 
-/// The producer can compute where the load `load` starts: by arithmetic alone, and not by who the thread is.
+/// Does `op` load an element of a tensor in global memory? A nest with roles writes none that it reads.
+pub(super) fn reads_tensor(func: &Func, op: Op) -> bool {
+    func.opcode(op) == tir::LOAD && forms::is_global(func, root_buffer(func, func.operand(op, 0)))
+}
+
+/// The producer can compute where the load `load` starts: by arithmetic and of data that nothing writes, and not by who the thread is.
 fn coordinates(func: &Func, nest: &Nest, load: Op) -> Result<(), Box<Diagnostic>> {
     for &place in &func.operands(load)[..2] {
         let mut worklist = vec![place];
@@ -131,10 +136,10 @@ fn coordinates(func: &Func, nest: &Nest, load: Op) -> Result<(), Box<Diagnostic>
             if func.opcode(def) == tir::ALLOC || !seen.insert(value) {
                 continue;
             }
-            if !summary(func, def).is_pure() || !func.op_regions(def).is_empty() {
+            if !(summary(func, def).is_pure() && func.op_regions(def).is_empty() || reads_tensor(func, def)) {
                 let text =
                     format!("where this bulk copy starts is told by `{}`, which only consumers do", func.op_name(def));
-                let found = error(func, load, text, "compute it from loops and sizes");
+                let found = error(func, load, text, "compute it from loops, sizes and what arguments hold");
                 return Err(labelled(func, *found, def, "here"));
             }
             worklist.extend_from_slice(func.operands(def));

@@ -24,6 +24,10 @@
 //! for i in 0..8 { alloc T: f32[1] in global  T[0] = A[i]  B[i] = T[0] * 2.0 }
 //! ```
 //!
+//! The region begins and ends where the indices of the reads do. An index may be data, as `A[cast<index>(start[b]) + i]` is: if one element
+//! of an argument decides for all that is read inside of the loop, it is read before, and the region begins there; else the
+//! stage computes all of that dimension.
+//!
 //! # Known elsewhere as
 //!
 //! `compute_at` (TVM, Halide), `fuse_into` (MLIR).
