@@ -162,7 +162,7 @@ def ours(run, row, m, n, k, defines, rotate=False):
         sizes["groups"] = N_EXPERTS
         path = f"{tempfile.gettempdir()}/experts-{m}.npy"
         write_experts(m, path)
-        command += ["--input", f"expert={path}"]
+        command += ["--input", f"expert={path}", "--memory-limit", "17179869184"]
     for name, value in {**sizes, **defines}.items():
         command += ["-D", f"{name}={value}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)

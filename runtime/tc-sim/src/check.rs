@@ -298,14 +298,17 @@ pub fn check_against_definition(
 
 /// What is wrong with the operator on these inputs, in whichever cell, as far as that is found at a moderate cost: a program
 /// with these `diagnostics` may have met it in a cell for which the operator is not asked.
-fn fault_of_operator(
+pub fn fault_of_operator(
     (definition, operator): (&Module, &str),
     inputs: &[Tensor],
     diagnostics: &SimDiagnostics,
     options: &CheckOptions,
 ) -> Result<Option<Box<Diagnostic>>> {
-    let may_be_its =
-        |kind| matches!(kind, DiagnosticKind::OutOfBounds | DiagnosticKind::Arithmetic | DiagnosticKind::Poison);
+    // A guard of a copy keeps from the buffer what the operator reads outside of a tensor.
+    let may_be_its = |kind| {
+        use DiagnosticKind::{Arithmetic, OutOfBounds, Poison, Uninitialised};
+        matches!(kind, OutOfBounds | Arithmetic | Poison | Uninitialised)
+    };
     if !diagnostics.iter().any(|found| may_be_its(found.kind)) {
         return Ok(None);
     }

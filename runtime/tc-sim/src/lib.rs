@@ -89,7 +89,7 @@ mod warp;
 pub mod watch;
 
 pub use agree::{AgreeReport, agree};
-pub use check::{CheckOptions, CheckReport, Difference, check_against_definition};
+pub use check::{CheckOptions, CheckReport, Difference, check_against_definition, fault_of_operator};
 pub use compile::sizes::{Sizes, sizes_of_operator};
 pub use define::{Definition, Evaluation, Signature};
 pub use diagnostic::{DiagnosticKind, SimDiagnostic, SimDiagnostics};

@@ -91,6 +91,7 @@ impl<'m> Oracle<'m> {
             self.defined.evaluate_with(&trial.inputs, self.cells.as_deref(), Domain::numbers(!trial.is_exact()))?;
         self.report.steps += evaluation.steps;
         if !is_sound(&evaluation.diagnostics) {
+            self.report.undefined = evaluation.diagnostics.fault();
             self.report.diagnostics.merge(evaluation.diagnostics, self.options.limits.diagnostics);
             return Ok(());
         }

@@ -386,11 +386,16 @@ impl Job<'_> {
         let trial = Trial::given(self.fill_up(&oracle)?);
         let n_inputs = trial.inputs.len();
         let (results, diagnostics) = run_on_simulator(self.built, &args(&trial.inputs, &oracle.outputs()), &self.sim)?;
+        let mut undefined = None;
         if !diagnostics.has_errors() {
             oracle.judge(&trial, &results_of(results, n_inputs)).map_err(Diagnostics::from)?;
+        } else if let Some(definition) = self.definition {
+            let found = tc_sim::fault_of_operator(definition, &trial.inputs, &diagnostics, &self.sim);
+            undefined = found.map_err(Diagnostics::from)?;
         }
         oracle.add_diagnostics(diagnostics);
         let mut report = oracle.finish();
+        report.undefined = report.undefined.or(undefined);
         if let Some(definition) = self.definition.filter(|_| report.is_ok()) {
             let compared = tc_sim::field::compare(definition, self.program(), Some(&trial.inputs), &self.sim);
             report.field = compared.map_err(Diagnostics::from)?;

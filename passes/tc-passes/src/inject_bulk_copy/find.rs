@@ -173,7 +173,11 @@ pub(super) fn find(func: &Func, alloc: Op, way: Way) -> Found<Copy> {
             way.fills(),
             func.def_op(value).map_or("", |op| func.op_name(op))
         );
-        return Err(refuse(store, text, "compute it before the copy: `let start = …`"));
+        return Err(refuse(
+            store,
+            text,
+            "compute it before the copy, `let start = …`; in a schedule, copy the tensor by `cache_read`, and pad it where it is read",
+        ));
     }
     if !layout::starts_at_grain(&mut algebra, &starts, elem) {
         let text = format!(

@@ -3,6 +3,7 @@
 use crate::analysis::places::walk_places;
 use tc_arith::Expr;
 use tc_dialects::algebra::Algebra;
+use tc_dialects::scope::Scope;
 use tc_dialects::{arith, tir};
 use tc_ir::walk::all_ops;
 use tc_ir::{AttrData, Func, Op, Rewriter, Scalar, TypeData, Value, keys};
@@ -26,7 +27,9 @@ pub(super) fn declare(func: &mut Func, cx: &mut PassCx) -> u64 {
             found.push((op, aligned));
         }
         let aligned = aligned.max(declared);
-        if aligned < whole(func, op, elem) {
+        // A vector of what a thread keeps to itself is numbers in registers.
+        let is_own = Scope::of(func, func.operand(op, 0)) == Some(Scope::Local);
+        if aligned < whole(func, op, elem) && !is_own {
             cx.missed(|| unaligned(func, places.algebra(), op, (base, elem), aligned));
         }
     });

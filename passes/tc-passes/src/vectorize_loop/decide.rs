@@ -26,7 +26,7 @@ pub(super) enum Verdict {
     /// Vectors of so many lanes; one lane stands for a loop that runs once or never.
     Lanes(i64),
     /// The same, where accesses have room for more.
-    Fewer { lanes: i64, room: i64 },
+    Fewer(i64),
 }
 
 const LOOPS: InStep = InStep {
@@ -65,11 +65,11 @@ fn verdict(func: &Func, op: Op, facts: &mut NestFacts<'_>) -> Verdict {
         }
         return Verdict::Serial(found);
     }
-    if lanes < room.min(extent) { Verdict::Fewer { lanes, room } } else { Verdict::Lanes(lanes) }
+    if lanes < room.min(extent) { Verdict::Fewer(lanes) } else { Verdict::Lanes(lanes) }
 }
 
 /// How many of the narrowest elements one access holds.
-fn room(func: &Func, op: Op) -> i64 {
+pub(super) fn room(func: &Func, op: Op) -> i64 {
     let variance = Variance::by(func, op);
     let accesses = ops_under(func, func.op_regions(op)[0])
         .filter(|&inner| matches!(func.opcode(inner), tir::LOAD | tir::STORE))

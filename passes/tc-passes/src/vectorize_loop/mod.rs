@@ -26,6 +26,9 @@
 //! 1. For each loop choose the number of lanes: as many as fit 16 bytes of the narrowest element that the variable
 //!    indexes, and as divide the extent. If the extent is larger, split the loop and unroll the outer part. The loop
 //!    must have no loop-carried dependence, as for virtual threads (see `inject-virtual-thread`).
+//!    Where iterations of a short loop do not all meet the same conditions, neighbours that do and start at a multiple of their lanes
+//!    are loops of their own: a row of a window of 4 columns, whose first and last may lie outside of an image, is one
+//!    number, a vector of 2, and one number.
 //! 2. Rewrite guards and indices to be free of the variable, or a sum with it, if the algebra proves them equal: a
 //!    guard on an axis whose extent is a multiple of the lanes is the same for all lanes, and the rows and columns of a
 //!    fused index are neighbours.
@@ -55,11 +58,13 @@
 mod align;
 mod decide;
 mod lanes;
+mod runs;
 mod split;
 mod uniform;
 mod widen;
 
 use crate::analysis::fold;
+use tc_dialects::algebra::const_extent;
 use tc_dialects::{forms, tir};
 use tc_ir::Func;
 use tc_pass::{FuncPass, PassCx, PassInfo, PassKind};
@@ -102,15 +107,21 @@ impl FuncPass for VectorizeLoop {
                     split::make_serial(func, step.op);
                     vec![remark]
                 }
-                decide::Verdict::Lanes(lanes) | decide::Verdict::Fewer { lanes, .. } => {
-                    if let decide::Verdict::Fewer { lanes, room } = step.verdict {
+                decide::Verdict::Lanes(lanes) | decide::Verdict::Fewer(lanes) => {
+                    let room = decide::room(func, step.op);
+                    let pieces = runs::divide(func, step.op, room);
+                    if pieces.is_none() && matches!(step.verdict, decide::Verdict::Fewer(_)) {
                         cx.missed(|| decide::fewer(func, step.op, lanes, room));
                     }
-                    let op = split::by_lanes(func, step.op, lanes);
-                    if lanes > 1 {
-                        uniform::expose(func, op);
+                    let pieces = pieces.unwrap_or_else(|| vec![split::by_lanes(func, step.op, lanes)]);
+                    let mut remarks = Vec::new();
+                    for op in pieces {
+                        if const_extent(func, op).is_some_and(|lanes| lanes > 1) {
+                            uniform::expose(func, op);
+                        }
+                        remarks.append(&mut widen::widen(func, op));
                     }
-                    widen::widen(func, op)
+                    remarks
                 }
             };
             cx.count(if remarks.is_empty() { "loops vectorized" } else { "loops left scalar, at least in part" }, 1);

@@ -120,6 +120,36 @@ fn arrays_go_in_and_come_out() {
     std::fs::remove_dir_all(&folder).expect("ours");
 }
 
+/// Of each pair the schedule that reads the element where it is used, and one that copies its row before.
+const ROWS: &str = "te.func @rows(A: f32[4, 8], row: i32[3]) -> f32[3, 8] {
+  compute B[i: 3, j: 8] = A[row[i], j]
+  return B
+}
+schedule @there for @rows {
+  bind(B.i, blockIdx.x)
+}
+schedule @staged for @rows {
+  AS = cache_read(A, shared, [B])
+  bind(B.i, blockIdx.x)
+  bind(B.j, threadIdx.x)
+  compute_at(AS, B.i)
+  bind(AS.ax1, threadIdx.x)
+}
+";
+
+#[test]
+fn numbers_out_of_range_are_the_faults_of_who_gave_them() {
+    let folder = folder("rows");
+    let good = format!("row={}", array(&folder.join("good.npy"), DType::I32, &[3], &[3.0, 0.0, 1.0]));
+    let checked = run(&["-", "--check", "--input", &good], ROWS);
+    assert!(checked.status == 0 && checked.stdout.contains("2 of 2 cases are right"), "{}", checked.stdout);
+    let bad = format!("row={}", array(&folder.join("bad.npy"), DType::I32, &[3], &[3.0, 9.0, 1.0]));
+    let checked = run(&["-", "--check", "--input", &bad], ROWS);
+    let said = checked.stdout + &checked.stderr;
+    assert!(checked.status == 1 && !said.contains("bug of tc"), "{} {said}", checked.status);
+    std::fs::remove_dir_all(&folder).expect("ours");
+}
+
 #[test]
 fn wrong_arrays_end_with_one_and_write_nothing() {
     let folder = folder("wrong-arrays");

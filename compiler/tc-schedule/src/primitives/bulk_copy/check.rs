@@ -3,7 +3,7 @@
 use super::{CopiedInBulk, result_of};
 use crate::check::Check;
 use crate::diagnostic::ScheduleDiagnostic;
-use crate::graph::{Attach, AxisId, Kind, StageId};
+use crate::graph::{Attach, AxisId, Kind, Read, StageId};
 use crate::remedy::LEAVE_OUT;
 use crate::scope::Scope;
 
@@ -62,11 +62,15 @@ pub(super) fn copies_a_box(part: &CopiedInBulk, check: &mut Check<'_>, stage: St
     }
     let mut from = data.reads.first().map(|read| read.from.stage);
     // What is computed inline may pad a tensor by zeros, as the copy engine does; whether it does, `inject-bulk-copy` checks.
+    // So is it checked where what else is read tells where the elements lie.
     while let Some(inline) = from.filter(|&from| graph[from].attach == Attach::Inline) {
-        from = match graph[inline].reads.as_slice() {
-            [read] => Some(read.from.stage),
-            _ => None,
+        let elem = graph[inline].tensors.first().map(|tensor| tensor.elem);
+        let is_alike = |read: &&Read| {
+            let tensors = &graph[read.from.stage].tensors;
+            tensors.get(read.from.result as usize).map(|tensor| tensor.elem) == elem
         };
+        let mut copied = graph[inline].reads.iter().filter(is_alike);
+        from = copied.next().filter(|_| copied.next().is_none()).map(|read| read.from.stage);
     }
     let is_global = from.is_some_and(|from| graph[from].is_arg() || graph.scope_of(from) == Scope::Global);
     if !is_global {
