@@ -102,6 +102,8 @@ pub enum Rule {
     Hull,
     /// What the reads ask for varies in size: room for the greatest.
     Greatest,
+    /// Data say where each element is read, and no one element for all: all of it.
+    Data,
 }
 
 impl Rule {
@@ -115,6 +117,7 @@ impl Rule {
             Rule::Read => "as it is read",
             Rule::Hull => "the hull of the reads",
             Rule::Greatest => "what is read varies in size: room for the greatest",
+            Rule::Data => "data say where it is read, and differ within what is computed at once: all of it",
         }
     }
 
@@ -128,6 +131,7 @@ impl Rule {
             Rule::Read => "read",
             Rule::Hull => "hull",
             Rule::Greatest => "greatest",
+            Rule::Data => "data",
         }
     }
 }
@@ -243,6 +247,8 @@ impl Explainer<'_> {
                 Rule::Reduction
             } else if self.graph()[stage].output {
                 Rule::Result
+            } else if demands.iter().any(|demand| demand.scattered.contains(&nth)) {
+                Rule::Data
             } else {
                 self.rule(range, declared, demands.iter().map(|demand| demand.ends.get(nth).copied()))
             };

@@ -5,19 +5,42 @@ use super::infer::Inference;
 use crate::body::{Arg, Block, Extra, InstKind};
 use crate::graph::{StageId, TensorRef};
 use crate::size::Size;
-use tc_arith::{Analyzer, Expr, SymInterval, Var};
+use tc_arith::{Analyzer, BinaryOp, Expr, Node, SymInterval, Var};
 use tc_dialects::arith;
 
+type Sets = Vec<(Var, SymInterval)>;
+
 impl Inference<'_> {
-    /// `relaxed` with points for the integers among `indices`, of block `nth` of `consumer`, that are elements of arguments at places
-    /// that stand still; and which variables these points are.
-    pub(super) fn fetch(
+    /// The ends of `indices`, of block `nth` of `consumer`, over `relaxed`; and the variables that stand for one element of an argument
+    /// in all of it, each with the one that the stage knows it by.
+    pub(super) fn ends(
         &mut self,
         consumer: StageId,
         nth: usize,
         indices: &[Expr],
         relaxed: &[(Var, SymInterval)],
-    ) -> (Vec<(Var, SymInterval)>, Vec<(Var, Var)>) {
+    ) -> (Vec<SymInterval>, Vec<(Var, Var)>) {
+        let (sets, fetched) = self.fetch(consumer, nth, indices, relaxed);
+        let az = &mut self.bounds.analyzer;
+        if !fetched.is_empty() {
+            let ends: Vec<SymInterval> = indices.iter().map(|&index| az.eval_set(index, &sets)).collect();
+            // They are computed where the operator's conditions do not hold, too.
+            if ends.iter().flat_map(|set| set.min.into_iter().chain(set.max)).all(|end| fits(az, end)) {
+                return (ends, fetched);
+            }
+        }
+        (indices.iter().map(|&index| az.eval_set(index, relaxed)).collect(), Vec::new())
+    }
+
+    /// `relaxed` with points for the integers among `indices`, of block `nth` of `consumer`, that are elements of arguments at places
+    /// that stand still; and which variables these points are.
+    fn fetch(
+        &mut self,
+        consumer: StageId,
+        nth: usize,
+        indices: &[Expr],
+        relaxed: &[(Var, SymInterval)],
+    ) -> (Sets, Vec<(Var, Var)>) {
         let mut relaxed = relaxed.to_vec();
         let mut fetched = Vec::new();
         for (var, from, place) in self.elements(consumer, nth, indices) {
@@ -49,6 +72,16 @@ impl Inference<'_> {
         // Variables are numbered as they are made.
         found.sort_by_key(|&(var, ..)| var.0);
         found
+    }
+
+    /// The dimensions whose index, of `indices`, uses what the operator computes of data, and that is not `fetched`.
+    pub(super) fn scattered(&self, indices: &[Expr], fetched: &[(Var, Var)]) -> Vec<usize> {
+        let is_hidden = |var: &Var| {
+            matches!(self.bounds.vars.extra(*var), Some((_, _, Extra::Opaque(_))))
+                && !fetched.iter().any(|(known, _)| known == var)
+        };
+        let is_scattered = |&nth: &usize| self.bounds.analyzer.pool.vars(indices[nth]).iter().any(is_hidden);
+        (0..indices.len()).filter(is_scattered).collect()
     }
 
     /// The element of an argument that value `number` of `block` is, as an `index`.
@@ -133,6 +166,27 @@ impl Inference<'_> {
             }
         }
     }
+}
+
+/// Are all sums and products in `expr` far from what an integer holds?
+fn fits(az: &mut Analyzer, expr: Expr) -> bool {
+    let mut worklist = vec![expr];
+    while let Some(expr) = worklist.pop() {
+        match az.pool.node(expr) {
+            Node::Const(_) | Node::Bool(_) | Node::Var(_) => {}
+            Node::Not(a) | Node::Likely(a) | Node::Cast(_, a) => worklist.push(a),
+            Node::Select(c, a, b) => worklist.extend([c, a, b]),
+            Node::Binary(op, a, b) => {
+                worklist.extend([a, b]);
+                let bounds = az.bounds(expr);
+                let is_sum = matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul);
+                if is_sum && !(bounds.all_at_least(i64::MIN / 2) && bounds.all_at_most(i64::MAX / 2)) {
+                    return false;
+                }
+            }
+        }
+    }
+    true
 }
 
 /// Is it at least 1?

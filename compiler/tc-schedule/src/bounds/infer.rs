@@ -133,9 +133,9 @@ impl Inference<'_> {
             self.check_init(consumer, stage)?;
             let (relaxed, loops) = self.domain(consumer, stage)?;
             for Load { loc, indices, block } in loads {
-                let (relaxed, fetched) = self.fetch(consumer, block, &indices, &relaxed);
-                let ends = indices.into_iter().map(|index| self.bounds.analyzer.eval_set(index, &relaxed)).collect();
-                let demand = Demand { consumer, loc, ends, loops: loops.clone(), fetched };
+                let (ends, fetched) = self.ends(consumer, block, &indices, &relaxed);
+                let scattered = self.scattered(&indices, &fetched);
+                let demand = Demand { consumer, loc, ends, loops: loops.clone(), fetched, scattered };
                 match demands.iter_mut().find(|other| other.consumer == consumer && other.ends == demand.ends) {
                     Some(other) => other.fetched.extend(demand.fetched),
                     None => demands.push(demand),

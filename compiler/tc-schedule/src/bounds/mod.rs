@@ -60,6 +60,8 @@ pub struct Demand {
     pub loops: Vec<(AxisId, Taken)>,
     /// The integers that the consumer computes of data, and of which the stage knows the one that they all are.
     pub(crate) fetched: Vec<(Var, Var)>,
+    /// The dimensions whose indices follow data that differ within what is computed at once.
+    pub(crate) scattered: Vec<usize>,
 }
 
 /// How a loop around a read was taken while the region of one part of a stage was inferred.

@@ -2,7 +2,7 @@
 
 use super::Emitter;
 use crate::body::{Arg, Block, Extra, Inst, InstKind, Vars};
-use crate::graph::{Kind, TensorRef};
+use crate::graph::{AxisId, Kind, TensorRef};
 use crate::size::Size;
 use rustc_hash::FxHashMap;
 use tc_arith::{Expr, Node, Var};
@@ -282,7 +282,8 @@ impl<'a> Emitter<'a> {
 
     /// The element of an argument, an integer, as an `index`.
     fn element(&mut self, from: TensorRef, indices: &[Expr]) -> Value {
-        let indices: Vec<Value> = indices.iter().map(|&index| self.expr(index)).collect();
+        let indices: Vec<Value> =
+            (0..indices.len()).map(|nth| self.place_of_element(from, indices[nth], nth)).collect();
         let mut args = vec![self.buffers[from.stage.idx()][from.result as usize]];
         args.extend(self.laid_out(from.stage, indices));
         let element = self.builder().value(tir::Load::OPCODE, &args, &[]);
@@ -290,6 +291,29 @@ impl<'a> Emitter<'a> {
         let name = format!("{}_at", self.graph()[from.stage].tensors[from.result as usize].name);
         self.builder().name(element, &name);
         element
+    }
+
+    /// The index `index` of an element in dimension `nth`. It is read before the conditions of loops that have fewer threads than the
+    /// launch: those beyond read what is there.
+    fn place_of_element(&mut self, from: TensorRef, index: Expr, nth: usize) -> Value {
+        let value = self.expr(index);
+        let (bounds, graph) = (self.bounds, &self.bounds.graph);
+        let is_beyond = |&leaf: &AxisId| match graph[leaf].kind {
+            Kind::Launch(coordinate) => {
+                let launch = bounds.launch_extent(graph.nest_of(graph[leaf].stage), coordinate);
+                bounds.extents[leaf.idx()].may_be_below(launch)
+            }
+            _ => false,
+        };
+        let extent = graph[from.stage].data.get(nth).and_then(|&axis| graph[axis].domain).map(|(_, extent)| extent);
+        let Some(extent) = extent.filter(|_| bounds.vars.counters(&bounds.analyzer.pool, index).iter().any(is_beyond))
+        else {
+            return value;
+        };
+        let (extent, zero, one) = (self.size(extent), self.builder().index(0), self.builder().index(1));
+        let last = self.builder().value(arith::SUB, &[extent, one], &[]);
+        let low = self.builder().value(arith::MAX, &[value, zero], &[]);
+        self.builder().value(arith::MIN, &[low, last], &[])
     }
 
     /// Makes the value of `var` in the open region `home`, until that is closed.

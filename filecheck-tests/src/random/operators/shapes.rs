@@ -27,12 +27,6 @@ fn axis(name: &str, high: Expr) -> Axis {
     Axis { name: name.to_string(), low: 0, high }
 }
 
-/// An integer that is read, from 0 to `most`.
-fn clamped(drawn: Expr, most: Expr) -> Expr {
-    let low = Expr::Call("max", vec![Expr::Cast("index", Box::new(drawn)), Expr::Int(0)]);
-    Expr::Call("min", vec![low, most])
-}
-
 impl Maker<'_> {
     /// One stage that reads `source`; none where what was drawn does not fit.
     pub(super) fn stage(&mut self, source: &Source) -> Option<()> {
@@ -157,18 +151,23 @@ impl Maker<'_> {
                 index[at] = if self.rng.chance(50) {
                     Expr::Cast("index", Box::new(drawn)).infix("%", shape[at].clone())
                 } else {
-                    clamped(drawn, shape[at].clone().plus(-1))
+                    let low = Expr::Call("max", vec![Expr::Cast("index", Box::new(drawn)), Expr::Int(0)]);
+                    Expr::Call("min", vec![low, shape[at].clone().plus(-1)])
                 };
                 "gather"
             }
-            // An extent that stays open may be less than the window.
-            17 if n < 3 && extent > width && matches!(shape[at], Expr::Int(_)) => {
+            17 if n < 3 && extent > width => {
                 let high = self.new_size(&[1, 2, 3, 4, 5]);
                 let starts = self.param("X", "i32", vec![high.clone()]);
                 axes[at].high = Expr::Int(width);
                 axes.insert(at, axis("b", high));
-                let start = clamped(Expr::Read(starts.name, vec![var(&axes[at])]), shape[at].clone().plus(-width));
-                index[at] = start.infix("+", var(&axes[at + 1]));
+                let drawn = Expr::Cast("index", Box::new(Expr::Read(starts.name, vec![var(&axes[at])])));
+                let low = Expr::Call("min", vec![drawn, shape[at].clone().plus(-width)]);
+                index[at] = Expr::Call("max", vec![low, Expr::Int(0)]).infix("+", var(&axes[at + 1]));
+                // An extent that stays open may be less than the window.
+                if !matches!(shape[at], Expr::Int(_)) {
+                    guard = Some(index[at].clone().infix("<", shape[at].clone()));
+                }
                 "window of data"
             }
             13..=15 if extent <= MOST_TERMS => {

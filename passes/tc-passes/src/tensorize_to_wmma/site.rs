@@ -61,7 +61,7 @@ impl<'f> Site<'f> {
         let base = self.algebra.analyzer.simplify(base);
         if let Some(inner) = self.algebra.analyzer.pool.vars(base).into_iter().find(|&var| self.is_inner(var)) {
             let inner = show::value(self.func, Algebra::value(inner));
-            return Err(format!("depends on `{inner}`, which the loop computes"));
+            return Err(format!("depends on `{inner}`, which is computed inside of the loop"));
         }
         Ok(Index { coeffs, base })
     }
