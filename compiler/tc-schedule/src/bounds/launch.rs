@@ -108,14 +108,15 @@ fn greater(az: &mut Analyzer, a: Size, b: Size) -> Size {
     Size::simplified(az, greater)
 }
 
-/// A stage in shared memory that is filled inside the loop of `leaf`, or one that is reduced by threads there: all threads
+/// A stage in shared or global memory that is filled inside the loop of `leaf`, or one that is reduced by threads there: all threads
 /// must meet there, so the loop cannot be guarded.
 fn met_inside(bounds: &Bounds, leaf: AxisId) -> Option<StageId> {
     let graph = &bounds.graph;
     graph.order.iter().copied().find(|&stage| {
         let Some(data) = bounds.stage(stage) else { return false };
         let inside = || graph.path(stage).contains(&leaf);
-        let filled = data.scope.is_shared() && matches!(graph[stage].attach, Attach::At(_));
+        let is_common = data.scope.is_shared() || data.scope == Scope::Global;
+        let filled = is_common && matches!(graph[stage].attach, Attach::At(_));
         let reduced = graph.reduced_by_threads(stage).next().is_some();
         (filled && inside()) || (reduced && (graph[stage].leaves.contains(&leaf) || inside()))
     })
