@@ -2,6 +2,7 @@
 
 use super::blamed;
 use crate::analysis::launch::{Extent, Nest};
+use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use tc_dialects::fragment::{Fragment, moved, per_lane, per_thread, register_tiles, scope_use};
 use tc_dialects::gpu;
@@ -10,7 +11,7 @@ use tc_dialects::tir::{self, Coordinate};
 use tc_ir::effects::root_buffer;
 use tc_ir::{Func, Op, Value, keys};
 use tc_support::{Diagnostic, counted};
-use tc_target::{DType, Target, matrix};
+use tc_target::{DType, Feature, Target, matrix};
 
 /// All diagnostics about the nest `nest`.
 pub(super) fn check(func: &Func, nest: &Nest, target: &Target) -> Vec<Diagnostic> {
@@ -22,23 +23,27 @@ pub(super) fn check(func: &Func, nest: &Nest, target: &Target) -> Vec<Diagnostic
     found
 }
 
-/// What the target does not have, each once, where it is first used.
+/// What the target does not have, each once, where a directive first asks for it, or else where it is first used.
 fn features(func: &Func, ops: &[Op], target: &Target) -> Vec<Diagnostic> {
-    let mut told = Vec::new();
-    let mut found = Vec::new();
+    let mut lacking: IndexMap<Feature, Op> = IndexMap::new();
+    let is_asked = |op: Op| !func.op_locs(op).directive.is_none();
     for &op in ops {
         let elem = moved(func, op).and_then(|elem| DType::parse(elem.name()));
-        let Some(feature) = matrix::needs(func.op_name(op), elem) else { continue };
-        if target.has(feature) || told.contains(&feature) {
-            continue;
+        let needed = matrix::needs(func.op_name(op), elem).filter(|&feature| !target.has(feature));
+        let Some(feature) = needed else { continue };
+        let first = lacking.entry(feature).or_insert(op);
+        if !is_asked(*first) && is_asked(op) {
+            *first = op;
         }
-        told.push(feature);
+    }
+    let mut found = Vec::new();
+    for (feature, op) in lacking {
         let text = format!("`{}` needs `{feature}`, which `{target}` does not have", func.op_name(op));
-        let mut diagnostic = Diagnostic::error("target-feature", func.op_location(op), text);
+        let mut diagnostic = Diagnostic::error("target-feature", func.asked_location(op), text);
         if let Some(first) = Target::first_with(feature) {
             diagnostic = diagnostic.help(format!("compile for `{first}` or newer, or leave it out"));
         }
-        found.push(blamed(func, op, diagnostic));
+        found.push(diagnostic);
     }
     found
 }

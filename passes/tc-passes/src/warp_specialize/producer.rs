@@ -133,6 +133,7 @@ fn fill(
         let attrs: Vec<(Name, Attr)> = part.iter().map(|_| (keys::MULTICAST, yes)).collect();
         let [to, from] = part.unwrap_or([to, from]);
         let parts = [OperandSegment::One(to), OperandSegment::One(from), OperandSegment::Many(&[barrier])];
+        b.locs = b.func.op_locs(load);
         b.build_segments(tma::LOAD, &parts, &attrs, &[]);
         if let Some(reference) = b.func.def_op(to)
             && let Some(slots) = ring.slots.iter().find(|slots| slots.buffer == b.func.operand(reference, 0))

@@ -79,7 +79,12 @@ pub(super) fn check(
         let name = func.value_text(root);
         let text =
             format!("`{name}` is written and read in one kernel with bulk copies, which threads would have to order");
-        return Err(error(func, op, text, "write to another buffer, or in another kernel"));
+        return Err(error(
+            func,
+            op,
+            text,
+            "write to another buffer, or in another kernel; a sum of a schedule is kept by `cache_write(…, local)`",
+        ));
     }
     if !written.is_empty() && !tc_ir::verify::has_flag(func, func.header.attrs, tc_ir::keys::NOALIAS) {
         let text = "what is written here may be what the producer copies ahead of it".to_string();
