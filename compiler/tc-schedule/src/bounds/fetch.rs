@@ -10,26 +10,44 @@ use tc_dialects::arith;
 
 type Sets = Vec<(Var, SymInterval)>;
 
+/// What is read of a stage.
+pub(super) struct ReadSet {
+    pub(super) ends: Vec<SymInterval>,
+    /// The variables that stand for one element of an argument in all of it, each with the one that the stage knows it by.
+    pub(super) fetched: Vec<(Var, Var)>,
+    /// The dimensions whose indices follow data that differ within it.
+    pub(super) scattered: Vec<usize>,
+}
+
 impl Inference<'_> {
-    /// The ends of `indices`, of block `nth` of `consumer`, over `relaxed`; and the variables that stand for one element of an argument
-    /// in all of it, each with the one that the stage knows it by.
-    pub(super) fn ends(
+    /// What `consumer` reads at `indices`, of block `nth`, over `relaxed`.
+    pub(super) fn read(
         &mut self,
         consumer: StageId,
         nth: usize,
         indices: &[Expr],
         relaxed: &[(Var, SymInterval)],
-    ) -> (Vec<SymInterval>, Vec<(Var, Var)>) {
-        let (sets, fetched) = self.fetch(consumer, nth, indices, relaxed);
-        let az = &mut self.bounds.analyzer;
-        if !fetched.is_empty() {
-            let ends: Vec<SymInterval> = indices.iter().map(|&index| az.eval_set(index, &sets)).collect();
-            // They are computed where the operator's conditions do not hold, too.
-            if ends.iter().flat_map(|set| set.min.into_iter().chain(set.max)).all(|end| fits(az, end)) {
-                return (ends, fetched);
-            }
+    ) -> ReadSet {
+        let is_hidden =
+            |&(var, _): &(Var, SymInterval)| matches!(self.bounds.vars.extra(var), Some((_, _, Extra::Opaque(_))));
+        if !relaxed.iter().any(is_hidden) {
+            return ReadSet { ends: self.sets_of(indices, relaxed), fetched: Vec::new(), scattered: Vec::new() };
         }
-        (indices.iter().map(|&index| az.eval_set(index, relaxed)).collect(), Vec::new())
+        let (sets, mut fetched) = self.fetch(consumer, nth, indices, relaxed);
+        let mut ends = self.sets_of(indices, &sets);
+        // They are computed where the operator's conditions do not hold, too.
+        let az = &mut self.bounds.analyzer;
+        if !fetched.is_empty()
+            && !ends.iter().flat_map(|set| set.min.into_iter().chain(set.max)).all(|end| fits(az, end))
+        {
+            (ends, fetched) = (self.sets_of(indices, relaxed), Vec::new());
+        }
+        let scattered = self.scattered(indices, &fetched);
+        ReadSet { ends, fetched, scattered }
+    }
+
+    fn sets_of(&mut self, indices: &[Expr], relaxed: &[(Var, SymInterval)]) -> Vec<SymInterval> {
+        indices.iter().map(|&index| self.bounds.analyzer.eval_set(index, relaxed)).collect()
     }
 
     /// `relaxed` with points for the integers among `indices`, of block `nth` of `consumer`, that are elements of arguments at places
@@ -75,7 +93,7 @@ impl Inference<'_> {
     }
 
     /// The dimensions whose index, of `indices`, uses what the operator computes of data, and that is not `fetched`.
-    pub(super) fn scattered(&self, indices: &[Expr], fetched: &[(Var, Var)]) -> Vec<usize> {
+    fn scattered(&self, indices: &[Expr], fetched: &[(Var, Var)]) -> Vec<usize> {
         let is_hidden = |var: &Var| {
             matches!(self.bounds.vars.extra(*var), Some((_, _, Extra::Opaque(_))))
                 && !fetched.iter().any(|(known, _)| known == var)

@@ -1,5 +1,6 @@
 //! The inference itself, a stage at a time, consumers first.
 
+use super::fetch::ReadSet;
 use super::region::reaches_beyond;
 use super::{Bounds, Demand, Taken};
 use crate::body::{Body, Extra, InstKind, Vars, flatten};
@@ -133,8 +134,7 @@ impl Inference<'_> {
             self.check_init(consumer, stage)?;
             let (relaxed, loops) = self.domain(consumer, stage)?;
             for Load { loc, indices, block } in loads {
-                let (ends, fetched) = self.ends(consumer, block, &indices, &relaxed);
-                let scattered = self.scattered(&indices, &fetched);
+                let ReadSet { ends, fetched, scattered } = self.read(consumer, block, &indices, &relaxed);
                 let demand = Demand { consumer, loc, ends, loops: loops.clone(), fetched, scattered };
                 match demands.iter_mut().find(|other| other.consumer == consumer && other.ends == demand.ends) {
                     Some(other) => other.fetched.extend(demand.fetched),
