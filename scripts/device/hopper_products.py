@@ -175,8 +175,10 @@ def ours(run, row, m, n, k, defines, rotate=False):
 
 def n_copies(torch, row, m, n, k):
     """So many copies of the factors fill the second-level cache twice."""
-    bytes_of = {"float16": 2, "bfloat16": 2, "layer": 2, "batched": 2, "grouped": 2, "tf32": 4, "f32": 4}.get(ROWS[row][2], 1)
-    n_bytes = (m * k + n * k * (N_EXPERTS if row == "grouped" else 1)) * bytes_of * (BATCH if row == "batched" else 1)
+    of_two, of_four = ("float16", "bfloat16", "layer", "batched", "grouped"), ("tf32", "f32")
+    factors = ROWS[row][2]
+    n_left, n_right = (BATCH if row == "batched" else 1), {"batched": BATCH, "grouped": N_EXPERTS}.get(row, 1)
+    n_bytes = (m * n_left + n * n_right) * k * (2 if factors in of_two else 4 if factors in of_four else 1)
     return -(-2 * torch.cuda.get_device_properties(0).L2_cache_size // n_bytes)
 
 

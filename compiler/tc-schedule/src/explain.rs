@@ -102,7 +102,7 @@ pub enum Rule {
     Hull,
     /// What the reads ask for varies in size: room for the greatest.
     Greatest,
-    /// Data say where each element is read, and no one element for all: all of it.
+    /// Data say where each element is read, and no one element for all: all that they may say.
     Data,
 }
 
@@ -117,7 +117,9 @@ impl Rule {
             Rule::Read => "as it is read",
             Rule::Hull => "the hull of the reads",
             Rule::Greatest => "what is read varies in size: room for the greatest",
-            Rule::Data => "data say where it is read, and differ within what is computed at once: all of it",
+            Rule::Data => {
+                "data say where it is read, and differ within what is computed at once: all that they may say"
+            }
         }
     }
 

@@ -426,11 +426,6 @@ impl Writer<'_> {
     }
 
     fn is_opaque(&self, e: Expr) -> bool {
-        self.bounds
-            .analyzer
-            .pool
-            .vars(e)
-            .into_iter()
-            .any(|var| matches!(self.bounds.vars.extra(var), Some((_, _, Extra::Opaque(_)))))
+        self.bounds.analyzer.pool.vars(e).into_iter().any(|var| self.bounds.vars.is_opaque(var))
     }
 }

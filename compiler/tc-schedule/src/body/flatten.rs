@@ -437,7 +437,7 @@ impl<'a> Flattener<'a> {
 
     /// Does `expr` use what an instruction computes?
     fn is_opaque(&self, expr: Expr) -> bool {
-        self.pool.vars(expr).iter().any(|&var| matches!(self.vars.extra(var), Some((_, _, Extra::Opaque(_)))))
+        self.pool.vars(expr).iter().any(|&var| self.vars.is_opaque(var))
     }
 
     /// The evaluated integer `value` as an index expression.

@@ -233,6 +233,11 @@ impl Vars {
         self.extra.get(var.0.checked_sub(2 * self.n_axes)? as usize)
     }
 
+    /// Is `var` an integer that the algebra does not see into?
+    pub(crate) fn is_opaque(&self, var: Var) -> bool {
+        matches!(self.extra(var), Some((_, _, Extra::Opaque(_))))
+    }
+
     /// The variables that bodies introduced.
     pub(crate) fn extras(&self) -> impl Iterator<Item = (Var, &(Box<str>, StageId, Extra))> {
         self.extra.iter().enumerate().map(|(nth, extra)| (Var(2 * self.n_axes + nth as u32), extra))

@@ -28,9 +28,7 @@ impl Inference<'_> {
         indices: &[Expr],
         relaxed: &[(Var, SymInterval)],
     ) -> ReadSet {
-        let is_hidden =
-            |&(var, _): &(Var, SymInterval)| matches!(self.bounds.vars.extra(var), Some((_, _, Extra::Opaque(_))));
-        if !relaxed.iter().any(is_hidden) {
+        if !relaxed.iter().any(|&(var, _)| self.bounds.vars.is_opaque(var)) {
             return ReadSet { ends: self.sets_of(indices, relaxed), fetched: Vec::new(), scattered: Vec::new() };
         }
         let (sets, mut fetched) = self.fetch(consumer, nth, indices, relaxed);
@@ -94,10 +92,7 @@ impl Inference<'_> {
 
     /// The dimensions whose index, of `indices`, uses what the operator computes of data, and that is not `fetched`.
     fn scattered(&self, indices: &[Expr], fetched: &[(Var, Var)]) -> Vec<usize> {
-        let is_hidden = |var: &Var| {
-            matches!(self.bounds.vars.extra(*var), Some((_, _, Extra::Opaque(_))))
-                && !fetched.iter().any(|(known, _)| known == var)
-        };
+        let is_hidden = |var: &Var| self.bounds.vars.is_opaque(*var) && !fetched.iter().any(|(known, _)| known == var);
         let is_scattered = |&nth: &usize| self.bounds.analyzer.pool.vars(indices[nth]).iter().any(is_hidden);
         (0..indices.len()).filter(is_scattered).collect()
     }
@@ -137,7 +132,8 @@ impl Inference<'_> {
             let az = &mut self.bounds.analyzer;
             let set = az.eval_set(index, relaxed);
             let (min, max) = (set.min?, set.max?);
-            if !az.can_prove_equal(min, max) || !has_one(extent, az) {
+            // So is a place computed that follows from another element.
+            if !az.can_prove_equal(min, max) || !has_one(extent, az) || !fits(az, min) {
                 return None;
             }
             let (zero, last) = (az.pool.int(0), extent.last(az));

@@ -282,8 +282,8 @@ impl<'a> Emitter<'a> {
 
     /// The element of an argument, an integer, as an `index`.
     fn element(&mut self, from: TensorRef, indices: &[Expr]) -> Value {
-        let indices: Vec<Value> =
-            (0..indices.len()).map(|nth| self.place_of_element(from, indices[nth], nth)).collect();
+        let indices = indices.iter().enumerate();
+        let indices: Vec<Value> = indices.map(|(nth, &index)| self.place_of_element(from, index, nth)).collect();
         let mut args = vec![self.buffers[from.stage.idx()][from.result as usize]];
         args.extend(self.laid_out(from.stage, indices));
         let element = self.builder().value(tir::Load::OPCODE, &args, &[]);

@@ -120,7 +120,7 @@ fn arrays_go_in_and_come_out() {
     std::fs::remove_dir_all(&folder).expect("ours");
 }
 
-/// Of each pair the schedule that reads the element where it is used, and one that copies its row before.
+/// One schedule reads elements where they are used, the other copies their row before.
 const ROWS: &str = "te.func @rows(A: f32[4, 8], row: i32[3]) -> f32[3, 8] {
   compute B[i: 3, j: 8] = A[row[i], j]
   return B
